@@ -115,7 +115,7 @@ def _finding(row: Row) -> Finding:
     if fault.file:
         old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
         most = max(len(old), len(new))
-        pairs = [Pair(a=_line(old, at), b=_line(new, at)) for at in range(most)]
+        pairs = [Pair(old=_line(old, at), new=_line(new, at)) for at in range(most)]
         parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _SIDES))
     if row.verdicts:
         parts.append(returns_page.table(row.result.verdicts))

@@ -137,7 +137,7 @@ def _first(comparison: Comparison) -> list[Event]:
     """The event of the first difference on either side, the changed one first."""
     if comparison.first is None:
         return []
-    return [event for event in (comparison.first.b, comparison.first.a) if event is not None]
+    return [event for event in (comparison.first.new, comparison.first.old) if event is not None]
 
 
 def _named(events: Sequence[Event], file: str, function: str) -> bool:

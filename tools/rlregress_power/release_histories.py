@@ -183,12 +183,12 @@ def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
                 return f"{name}: {function}"
     for default in framework_report["defaults"]:
         if _is_default(change, default):
-            return f"{default['owner']} {default['name']}: {default['a']} -> {default['b']}"
+            return f"{default['owner']} {default['name']}: {default['old']} -> {default['new']}"
     for detail in framework_report["details"]:
         # a detail with several functions below it says of none of them that it is the cause
         alone = detail["functions"][0] if len(detail["functions"]) == 1 else ""
         if detail["id"] in change.details or alone in change.functions:
-            return f"{detail['id']}: {detail['a']} -> {detail['b']}"
+            return f"{detail['id']}: {detail['old']} -> {detail['new']}"
     return ""
 
 

@@ -114,19 +114,19 @@ def _explain_by_code(
     """Return functions that differ and explain a symptom without trace; else all, with a note."""
     sides = _requested(versions)
     pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
-    a, b = side_environments.prepare(pair)
-    pieces = [p for p in inventory.inventory(pair, a, b).pieces if p.how != WORDING]
+    prepared = side_environments.prepare(pair)
+    pieces = [p for p in inventory.inventory(pair, *prepared).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:
         details = [catalogue.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
-        for old, new in _fingerprints(versions, adapters, details):
-            changed += side_fingerprints.compare_fingerprints(old, new).changed
+        for prints in _fingerprints(versions, adapters, details):
+            changed += side_fingerprints.compare_fingerprints(*prints).changed
         near = [f for finding in findings(changed, pieces) for f in finding.functions]
     elif " " in symptom.name:
         near = _explain_default(symptom.name, pieces, _fingerprints(versions, adapters))
     elif symptom.name:
-        folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in (a, b)]
+        folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in prepared]
         paths: set[str] = set()
         for folder in [folder for folder in folders if folder is not None]:
             paths |= public_names.read(folder).paths_of(symptom.name)
@@ -156,12 +156,14 @@ def _explain_default(
     for old, new in prints:
         changed = side_fingerprints.changed_defaults(old, new)
         moves = {
-            (c.a, c.b) for c in changed if c.owner.split(" ")[0] == owner and c.name == parameter
+            (c.old, c.new)
+            for c in changed
+            if c.owner.split(" ")[0] == owner and c.name == parameter
         }
         owners |= {
             c.owner
             for c in changed
-            if c.owner.rpartition(".")[2].lower() == owner and (c.a, c.b) in moves
+            if c.owner.rpartition(".")[2].lower() == owner and (c.old, c.new) in moves
         }
     near = _defining(owners, [p for p in pieces if not p.name.startswith("<class>")])
     algorithm = owner.rpartition(".")[2].lower()

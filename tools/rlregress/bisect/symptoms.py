@@ -319,13 +319,13 @@ def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symp
 
 def _trace_symptom(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
     def value(checked: Checked, base: Checked, _: Checked) -> Value:
-        a, b = base.trace(training), checked.trace(training)
-        compared = compared_trainings.compare_once(training.name, a, b)
+        old, new = base.trace(training), checked.trace(training)
+        compared = compared_trainings.compare_once(training.name, old, new)
         if isinstance(compared, NotTraced):
             raise Unchecked("; ".join(dict.fromkeys(compared.sides.values())))
         if compared.trains_the_same:
-            a, b = base.steady_trace(training), checked.steady_trace(training)
-            compared = compared_trainings.compare_with_ends(a, b)
+            old, new = base.steady_trace(training), checked.steady_trace(training)
+            compared = compared_trainings.compare_with_ends(old, new)
         if compared.first is None:
             return {"": compared.verdict}
         first = explain.divergence(compared.first)[0].removeprefix("first difference ")

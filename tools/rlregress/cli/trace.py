@@ -109,10 +109,10 @@ def record_and_report(job: Mapping[str, Any], path: Path) -> int:
     return 0 if repeated.repeats else 3
 
 
-def compare_files(a: Path, b: Path) -> int:
+def compare_files(old_path: Path, new_path: Path) -> int:
     """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
-    sides = {a: trace_reader.load(a), b: trace_reader.load(b)}
-    old, new = sides[a], sides[b]
+    sides = {path: trace_reader.load(path) for path in (old_path, new_path)}
+    old, new = sides[old_path], sides[new_path]
     same_end = _anywhere(old.ending) == _anywhere(new.ending)
     for path, side in sides.items():
         if not side.events and same_end:
@@ -123,7 +123,7 @@ def compare_files(a: Path, b: Path) -> int:
     comparison = compared_trainings.compare_with_ends(old, new)
     first = comparison.first
     lines = explain.comparison(comparison, old, new)
-    if not same_end and (first is None or first.a is first.b is None):
+    if not same_end and (first is None or first.old is first.new is None):
         lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
     lines += [f"{path} ended in {side.ending}" for path, side in sides.items() if side.failure]
     output.decided()

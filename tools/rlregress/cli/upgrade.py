@@ -104,8 +104,8 @@ def upgrade(
     old, new = versions if len(versions) == 2 else ("installed", versions[0])
     options = replace(
         options,
-        a=old,
-        b=new,
+        old=old,
+        new=new,
         scenarios=scenarios,
         fail_on=parse_verdict("--fail-on", options.fail_on),
         script=job,
@@ -162,7 +162,7 @@ def _exit_code(result: Upgrade, inconclusive: str) -> int:
 
 def _command(options: Options) -> str:
     """The command that judges the same again."""
-    words = ["rlregress", "upgrade", options.a, options.b]
+    words = ["rlregress", "upgrade", options.old, options.new]
     if options.script is not None:
         words += ["--script", str(options.script.get("script", ""))]
     declared = set(option.list_options(Options)) - {"report", "workers"}
@@ -181,7 +181,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 def _repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     """The repository that the command runs in, and where the new version is pinned in it."""
     top = ci_annotations.top()
-    lock = result.b.lock and files.absolute(result.b.lock)
+    lock = result.new.lock and files.absolute(result.new.lock)
     if lock is None or not lock.is_relative_to(top):
         return upgrade_findings.PinnedRepository(top)
     pins: dict[str, int] = {}

@@ -331,10 +331,12 @@ def _list_differences(
     differences.
     """
     versions, other_conditions = (
-        [(name, a[name], b[name]) for name in b if name in a and a[name] != b[name]]
-        for a, b in zip(_read_conditions(old, history), _read_conditions(new, history), strict=True)
+        [(n, before[n], after[n]) for n in after if n in before and before[n] != after[n]]
+        for before, after in zip(
+            _read_conditions(old, history), _read_conditions(new, history), strict=True
+        )
     )
-    return tuple(versions), tuple(f"{name} {a} -> {b}" for name, a, b in other_conditions)
+    return tuple(versions), tuple(f"{n} {was} -> {now}" for n, was, now in other_conditions)
 
 
 def _read_conditions(night: NightlyRun, history: _History) -> tuple[dict[str, str], dict[str, str]]:

@@ -14,8 +14,8 @@ CONTEXT, MAX_ROWS = 3, 60
 
 def diff_texts(
     title: str,
-    a: Sequence[str],
-    b: Sequence[str],
+    old: Sequence[str],
+    new: Sequence[str],
     first: tuple[int, int] = (1, 1),
     rank: Callable[[int, int], int] = lambda begin, end: 0,
 ) -> Hunk:
@@ -29,14 +29,14 @@ def diff_texts(
     """
     groups: list[tuple[Pair, ...]] = []
     remaining, left_out = MAX_ROWS, 0
-    matcher = difflib.SequenceMatcher(None, a, b, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
     grouped = list(matcher.get_grouped_opcodes(CONTEXT))
     for codes in sorted(grouped, key=lambda c: _best_rank(c, first[1], rank)):
-        rows = [row for _, *span in codes for row in _pair_rows(a, b, first, span)]
+        rows = [row for _, *span in codes for row in _pair_rows(old, new, first, span)]
         groups += [tuple(rows[:remaining])] if remaining else []
         left_out += sum(not row.same for row in rows[remaining:])
         remaining = max(0, remaining - len(rows))
-    lines = [line[1] for rows in groups for row in rows for line in (row.a, row.b) if line]
+    lines = [line[1] for rows in groups for row in rows for line in (row.old, row.new) if line]
     indented = min((len(text) - len(text.lstrip()) for text in lines if text.strip()), default=0)
     dedented = tuple(tuple(_dedent_pair(row, indented) for row in rows) for rows in groups)
     return Hunk(title=title, groups=dedented, left_out=left_out)
@@ -50,32 +50,33 @@ def _best_rank(
 
 
 def _dedent_pair(row: Pair, columns: int) -> Pair:
-    old, new = ((line[0], line[1][columns:]) if line else None for line in (row.a, row.b))
-    return Pair(a=old, b=new)
+    old, new = ((line[0], line[1][columns:]) if line else None for line in (row.old, row.new))
+    return Pair(old=old, new=new)
 
 
 def _pair_rows(
-    a: Sequence[str], b: Sequence[str], first: tuple[int, int], span: Sequence[int]
+    old: Sequence[str], new: Sequence[str], first: tuple[int, int], span: Sequence[int]
 ) -> list[Pair]:
-    begin_a, end_a, begin_b, end_b = span
+    old_begin, old_end, new_begin, new_end = span
     rows = []
-    for step in range(max(end_a - begin_a, end_b - begin_b)):
-        at_a, at_b = begin_a + step, begin_b + step
-        old = (at_a + first[0], a[at_a]) if at_a < end_a else None
-        new = (at_b + first[1], b[at_b]) if at_b < end_b else None
-        rows.append(Pair(a=old, b=new))
+    for step in range(max(old_end - old_begin, new_end - new_begin)):
+        old_at, new_at = old_begin + step, new_begin + step
+        old_line = (old_at + first[0], old[old_at]) if old_at < old_end else None
+        new_line = (new_at + first[1], new[new_at]) if new_at < new_end else None
+        rows.append(Pair(old=old_line, new=new_line))
     return rows
 
 
-def diff_folders(package: str, a: Path, b: Path) -> list[Hunk]:
+def diff_folders(package: str, old: Path, new: Path) -> list[Hunk]:
     """Return the differences between the Python files of two copies of a package."""
-    files = {path.relative_to(folder) for folder in (a, b) for path in folder.rglob("*.py")}
+    files = {path.relative_to(folder) for folder in (old, new) for path in folder.rglob("*.py")}
     hunks = []
     for file in sorted(files):
         texts = [
-            (folder / file).read_bytes() if (folder / file).is_file() else b"" for folder in (a, b)
+            (folder / file).read_bytes() if (folder / file).is_file() else b""
+            for folder in (old, new)
         ]
         if texts[0] != texts[1]:
-            old, new = (text.decode("utf-8", "replace").splitlines() for text in texts)
-            hunks.append(diff_texts(f"{package}/{file.as_posix()}", old, new))
+            old_lines, new_lines = (text.decode("utf-8", "replace").splitlines() for text in texts)
+            hunks.append(diff_texts(f"{package}/{file.as_posix()}", old_lines, new_lines))
     return hunks

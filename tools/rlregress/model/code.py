@@ -43,7 +43,7 @@ class Changed:
         file: below the folder of its package; in the new version, if it has moved.
         how: ``CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old one),
             ``MOVED`` (the same code in another file) or ``WORDING``.
-        a, b: the function on either side.
+        old, new: the function on either version; None where that has none.
         paths: of the file on either side.
         was: its file on the old version, if it has moved.
         within: whether it is a method of a class that both sides have: without a word of a changed
@@ -54,16 +54,16 @@ class Changed:
     file: str
     name: str
     how: str
-    a: Function | None
-    b: Function | None
+    old: Function | None
+    new: Function | None
     paths: tuple[Path | None, Path | None]
     was: str = ""
     within: bool = False
     awaited: bool = False
 
-    def file_on(self, side: str) -> str:
-        """Its file on side "a" or "b"."""
-        return self.was if side == "a" and self.was else self.file
+    def file_on(self, version: str) -> str:
+        """Return its file on the "old" or the "new" version."""
+        return self.was if version == "old" and self.was else self.file
 
     @property
     def counts(self) -> bool:
@@ -87,7 +87,7 @@ class Changed:
     @property
     def place(self) -> str:
         """``file:line``, on the new version if it is there."""
-        lines = self.b or self.a
+        lines = self.new or self.old
         return f"{self.file}:{lines.first if lines else 0}"
 
     def __str__(self) -> str:
@@ -98,13 +98,13 @@ class Changed:
 class Pair:
     """One row: a line of either version, with its number from 1; None where one has nothing."""
 
-    a: tuple[int, str] | None
-    b: tuple[int, str] | None
+    old: tuple[int, str] | None
+    new: tuple[int, str] | None
 
     @property
     def same(self) -> bool:
         """Return whether both lines have the same text."""
-        return self.a is not None and self.b is not None and self.a[1] == self.b[1]
+        return self.old is not None and self.new is not None and self.old[1] == self.new[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class Hunk:
     @property
     def first_line(self) -> int | None:
         """Number of the first line of the second version that the first one does not have."""
-        return next((row.b[0] for row in self.differing if row.b is not None), None)
+        return next((row.new[0] for row in self.differing if row.new is not None), None)
 
     def shortened(self, most: int) -> Hunk:
         """Return the first rows that differ, without those around them."""

@@ -229,6 +229,8 @@ def executed(states: Iterable[str], one_way: bool) -> str:
             return state
     if states_found & set(EXECUTED_SAME):
         return ONE_WAY if one_way else SAME
+    if IN_PART in states_found:
+        return IN_PART
     return NOT_COMPARED if states_found else NEVER
 
 
@@ -417,6 +419,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
         f"{title}: {_name_some(names)}"
         for title, names in (
             *never.items(),
+            ("Compared in part", _describe_count(counted, (TRAINING, SCRIPT), (IN_PART,))),
             ("Ran in part", _describe_count(counted, CODE, (IN_PART,))),
             ("Ran, but not compared", _describe_count(counted, CODE, (NOT_COMPARED,))),
             ("Cannot run here", _describe_count(counted, CODE, (CANNOT,))),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlregress.model.recorded_traces import (
-    SHORT,
+    VERSIONS,
     Comparison,
     Divergence,
     Event,
@@ -96,22 +96,22 @@ def event(event: Event) -> str:
 def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     """Describe the first difference: kind, both lines, both values, and the events before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
-    if first.a is not None and first.a.kind == "output" and first.part:
-        meaning = _ANSWER if first.a.is_answer else _OUTPUT
-    if first.a is not None and first.a.kind == "reset":
+    if first.old is not None and first.old.kind == "output" and first.part:
+        meaning = _ANSWER if first.old.is_answer else _OUTPUT
+    if first.old is not None and first.old.kind == "reset":
         meaning = "an episode begins with another observation: another seed or environment"
-    if first.a is not None and first.a.kind == "final":
+    if first.old is not None and first.old.kind == "final":
         meaning = "every event is the same, but the networks end with other parameters or buffers"
     if first.types:
         meaning = first.types
     lines = [f"{title} ({first.kind}): {meaning}"]
-    for side, side_event in (("A", first.a), ("B", first.b)):
+    for side, side_event in zip(VERSIONS, (first.old, first.new), strict=True):
         if side_event is None:
             of_name = first.kind in ("interface", "logs", "files", "printed")
             none = "nothing of that name" if of_name else "the trace has ended"
-            lines.append(f"  {SHORT[side]}: {none}")
+            lines.append(f"  {side}: {none}")
             continue
-        lines.append(f"  {SHORT[side]}: {event(side_event)}{_value(first, side_event)}")
+        lines.append(f"  {side}: {event(side_event)}{_value(first, side_event)}")
         above = [f"{c.file}:{c.line} in {c.function}" for c in side_event.callers]
         if above:
             how = "raised in" if side_event.error else "called from"
@@ -178,32 +178,42 @@ def _elsewhere(row: Mapping[str, Any]) -> str:
     return f"part of the training runs {activity}, started by {who}{where}{advice}"
 
 
-def comparison(comparison: Comparison, a: Trace, b: Trace) -> list[str]:
+def comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
     """The verdict of a comparison and what it rests on."""
     if comparison.verdict == "equal":
-        lines = [f"equal: {comparison.compared} events the same to the bit ({counts(a)})"]
+        lines = [f"equal: {comparison.compared} events the same to the bit ({counts(old)})"]
     elif comparison.verdict == "close":
-        lines = [
-            f"close: {comparison.compared} events, the same up to rounding ({counts(a)})",
-            *(divergence(comparison.first) if comparison.first else []),
-        ]
-    else:
-        lines = [f"diverged after {comparison.equal} equal events of {len(a.events)}"]
+        lines = [f"close: {comparison.compared} events, the same up to rounding ({counts(old)})"]
+        if comparison.not_compared:
+            lines = [beyond_rounding(comparison)]
         lines += divergence(comparison.first) if comparison.first else []
-        if comparison.rounding is not None and comparison.rounding.a is not None:
+    else:
+        lines = [f"diverged after {comparison.equal} equal events of {len(old.events)}"]
+        lines += divergence(comparison.first) if comparison.first else []
+        if comparison.rounding is not None and comparison.rounding.old is not None:
             lines.append(
-                f"  differences of rounding began before it: {event(comparison.rounding.a)}"
+                f"  differences of rounding began before it: {event(comparison.rounding.old)}"
             )
     for further in (comparison.interface, comparison.numbers):
         if further is not None and further is not comparison.first:
             lines += divergence(further, "also")
     if comparison.growth:
         lines += _growth(comparison.growth)
-    for side in ("A", "B"):
+    for side in VERSIONS:
         events = [extra for extra_side, extra in comparison.extra if extra_side == side]
         if events:
-            lines.append(f"only {side} has {len(events)} events, the first: {event(events[0])}")
+            lines.append(
+                f"only the {side} version has {len(events)} events, the first: {event(events[0])}"
+            )
     return lines
+
+
+def beyond_rounding(comparison: Comparison) -> str:
+    """Describe the events that follow where rounding alone may make a training another one."""
+    return (
+        f"close in {comparison.compared} events; the last {comparison.not_compared} are not "
+        "compared, as by rounding alone the old version does something else there"
+    )
 
 
 def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -220,7 +230,7 @@ def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] =
     kind = first.kind
     if kind == "order":
         # a draw beside something else: beside a step it decided on the action
-        kinds = {event.kind for event in (first.a, first.b) if event is not None}
+        kinds = {event.kind for event in (first.old, first.new) if event is not None}
         if "draw" in kinds:
             kind = "exploration" if "step" in kinds else "sampling"
     messages = {
@@ -244,12 +254,12 @@ def written(first: Divergence) -> str:
     """Describe the first difference of written output in one clause; empty if it is elsewhere."""
     if first.kind not in ("files", "printed"):
         return ""
-    name = next(side.name for side in (first.a, first.b) if side is not None)
-    if first.a is None or first.b is None:
-        which = SHORT["A" if first.b is None else "B"]
+    name = next(side.name for side in (first.old, first.new) if side is not None)
+    if first.old is None or first.new is None:
+        which = "old" if first.new is None else "new"
         return f"only the {which} version writes {name}"
     types = bool(first.types)
-    old, new = (value(side, first.part, types) or "nothing" for side in (first.a, first.b))
+    old, new = (value(side, first.part, types) or "nothing" for side in (first.old, first.new))
     return f"{name}, {first.part}: {old} -> {new}"
 
 

@@ -8,18 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: label of a version -> how a line about it begins.
-SHORT = {"A": "old", "B": "new"}
-
-
+#: labels of the two versions; a line about one of them begins with its label.
+VERSIONS = ("old", "new")
 #: the part of an event of a file that is not compared: why.
 LOST = "not compared"
 
 
 def in_words(labels: str) -> str:
-    """ "A" is the old version, "B" the new one, "A and B" both; "installed" is neither."""
-    word = {**SHORT, "installed": "installed"}.get(labels)
-    return f"the {word} version" if word else "both versions"
+    """Return "the old version" of the label "old"; of "old and new", both versions."""
+    return f"the {labels} version" if labels in (*VERSIONS, "installed") else "both versions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,28 +176,28 @@ def _words_of(part: Part) -> str:
     return _NUMBER.sub("#", part.text)
 
 
-def difference(a: Part, b: Part) -> float:
+def difference(old: Part, new: Part) -> float:
     """Relative size of the difference, from the numbers that were kept; infinite if they say none,
     and of other types, which are no rounding.
 
     The gap of norms, first values and projections, over the norm: an estimate of the norm of the
     difference over the norm.
     """
-    if a.digest == b.digest:
+    if old.digest == new.digest:
         return 0.0
-    pairs = [*zip(a.values, b.values, strict=False), *zip(a.shadow, b.shadow, strict=False)]
-    if a.norm is None or b.norm is None or not pairs or a.types != b.types:
+    pairs = [*zip(old.values, new.values, strict=False), *zip(old.shadow, new.shadow, strict=False)]
+    if old.norm is None or new.norm is None or not pairs or old.types != new.types:
         return math.inf
-    if len(a.values) != len(b.values) or len(a.shadow) != len(b.shadow):
+    if len(old.values) != len(new.values) or len(old.shadow) != len(new.shadow):
         return math.inf
-    pairs.append((a.norm, b.norm))
-    if a.text and (_words_of(a) != _words_of(b) or all(x == y for x, y in pairs)):
+    pairs.append((old.norm, new.norm))
+    if old.text and (_words_of(old) != _words_of(new) or all(x == y for x, y in pairs)):
         # other words around the numbers, or the same number in another notation
         return math.inf
     # a number that is none on one side is no rounding
     if not all(math.isfinite(number) for pair in pairs for number in pair):
         return math.inf
-    gap, scale = max(abs(x - y) for x, y in pairs), max(a.norm, b.norm)
+    gap, scale = max(abs(x - y) for x, y in pairs), max(old.norm, new.norm)
     # another digest of the same numbers: digits that are not kept
     return gap / scale if scale else 0.0
 
@@ -253,22 +250,22 @@ class Divergence:
             files or printed (the training is the same; what a module returns, what is logged,
             written or printed is not).
         part: of the event, which value differs; empty for order.
-        a, b: the event on either side; None where the trace has ended.
+        old, new: the event on either version; None where the trace has ended.
         before: the events just before it, the same on both sides.
     """
 
     kind: str
     part: str
-    a: Event | None
-    b: Event | None
+    old: Event | None
+    new: Event | None
     before: tuple[Event, ...]
 
     @property
     def entries(self) -> list[str]:
         """Names of the differing entries of the part, if both events have names."""
-        if self.a is None or self.b is None:
+        if self.old is None or self.new is None:
             return []
-        old_entries, new_entries = self.a.named, self.b.named
+        old_entries, new_entries = self.old.named, self.new.named
         names = [
             name.removeprefix(self.part).strip()
             for name in ({**old_entries, **new_entries} if old_entries and new_entries else ())
@@ -281,19 +278,21 @@ class Divergence:
     @property
     def gap(self) -> float:
         """Relative size of the difference; infinite for other events and other types."""
-        if self.a is None or self.b is None or not self.part:
+        if self.old is None or self.new is None or not self.part:
             return math.inf
-        old_part, new_part = self.a.parts.get(self.part), self.b.parts.get(self.part)
+        old_part, new_part = self.old.parts.get(self.part), self.new.parts.get(self.part)
         return math.inf if old_part is None or new_part is None else difference(old_part, new_part)
 
     @property
     def types(self) -> str:
         """In words, which types differ; empty: none, or other events."""
-        if self.a is None or self.b is None:
+        if self.old is None or self.new is None:
             return ""
-        if self.part not in self.a.parts or self.part not in self.b.parts:
+        if self.part not in self.old.parts or self.part not in self.new.parts:
             return ""
-        return describe_other_types(self.a.parts[self.part].types, self.b.parts[self.part].types)
+        return describe_other_types(
+            self.old.parts[self.part].types, self.new.parts[self.part].types
+        )
 
     @property
     def retypes(self) -> bool:
@@ -302,20 +301,20 @@ class Divergence:
 
     @property
     def ratio(self) -> float | None:
-        """B over A of the first values, or of the norms, where that is a number."""
-        if self.a is None or self.b is None or not self.part or self.types:
+        """New over old of the first values, or of the norms, where that is a number."""
+        if self.old is None or self.new is None or not self.part or self.types:
             return None
-        return _ratio(self.a.parts.get(self.part), self.b.parts.get(self.part))
+        return _ratio(self.old.parts.get(self.part), self.new.parts.get(self.part))
 
 
 def _digest(named: Mapping[str, Part], name: str) -> str:
     return named[name].digest if name in named else ""
 
 
-def _ratio(a: Part | None, b: Part | None) -> float | None:
-    if a is None or b is None or a.text:
+def _ratio(old: Part | None, new: Part | None) -> float | None:
+    if old is None or new is None or old.text:
         return None
-    old_value, new_value = (p.values[0] if len(p.values) == 1 else p.norm for p in (a, b))
+    old_value, new_value = (p.values[0] if len(p.values) == 1 else p.norm for p in (old, new))
     if (
         old_value is None
         or new_value is None
@@ -355,6 +354,7 @@ class Comparison:
         rounding: where arithmetic had parted by a rounding before ``first``, if it had.
         interface: where names, types or shapes differ first, if they do.
         numbers: where numbers or order diverge after ``first``, which is another type.
+        not_compared: last events of "close" traces: rounding alone may make them others.
     """
 
     verdict: str
@@ -366,6 +366,7 @@ class Comparison:
     rounding: Divergence | None = None
     interface: Divergence | None = None
     numbers: Divergence | None = None
+    not_compared: int = 0
 
     @property
     def in_logs_only(self) -> bool:
@@ -388,7 +389,7 @@ class Crash:
     """An error by which the code under test ends a training on one side only.
 
     Attributes:
-        side: "A" or "B".
+        side: "old" or "new".
         error: type and message, in one line.
         at: "file:line function" of the innermost frame of the framework.
         by: the same of the script, or of the suite's training, that called it.
@@ -444,8 +445,8 @@ class Traced:
 
     name: str
     comparison: Comparison
-    a: Trace
-    b: Trace
+    old: Trace
+    new: Trace
     repeats: bool
     notes: tuple[str, ...]
     crash: Crash | None = None
@@ -466,7 +467,7 @@ class Traced:
         return tuple(
             dict.fromkeys(
                 f"{event.name}: {event.parts[LOST].text}"
-                for side in (self.a, self.b)
+                for side in (self.old, self.new)
                 for event in side.events
                 if LOST in event.parts
             )
@@ -475,7 +476,8 @@ class Traced:
     @property
     def proved(self) -> bool:
         """The two sides do the same, as far as this training goes."""
-        return self.comparison.verdict != "diverged" and self.repeats
+        comparison = self.comparison
+        return comparison.verdict != "diverged" and not comparison.not_compared and self.repeats
 
     @property
     def word(self) -> str:
@@ -483,6 +485,8 @@ class Traced:
         verdict = (
             "differs in logs only" if self.comparison.in_logs_only else self.comparison.verdict
         )
+        if self.comparison.not_compared:
+            verdict = f"{verdict} as far as compared"
         return verdict if self.repeats else f"{verdict}, but does not repeat itself"
 
 
@@ -498,7 +502,7 @@ def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
     executable_lines: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}
     for training in traced:
-        for file, (executed, executable) in training.b.header["lines"].items():
+        for file, (executed, executable) in training.new.header["lines"].items():
             executable_lines.setdefault(file, set()).update(executable)
             hit.setdefault(file, set()).update(executed)
     missed_lines = {

@@ -13,7 +13,7 @@ from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import VIOLATED, Entry, Judgement
 from rlregress.model.fault_results import Mutant
-from rlregress.model.recorded_traces import SHORT, NotTraced, Traced, in_words
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: why a probe gave no answer: a package of others is missing, the framework does not have what it
@@ -76,8 +76,8 @@ class ChangedDetail:
 
     id: str
     scope: str
-    a: Answer
-    b: Answer
+    old: Answer
+    new: Answer
     question: str = ""
     consequence: str = ""
     meanings: tuple[str, str] = ("", "")
@@ -85,25 +85,25 @@ class ChangedDetail:
     @property
     def names(self) -> str:
         """Both variants, or their replacements: "half -> min"."""
-        return f"{self.a.text} -> {self.b.text}"
+        return f"{self.old.text} -> {self.new.text}"
 
     @property
     def words(self) -> str:
         """The same for a reader."""
-        texts = zip((self.a.text, self.b.text), self.meanings, strict=True)
+        texts = zip((self.old.text, self.new.text), self.meanings, strict=True)
         return " -> ".join(variant_words(*variant_and_text) for variant_and_text in texts)
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
         """Functions that its probe enters on either side."""
-        return self.a.called | self.b.called
+        return self.old.called | self.new.called
 
     def numbers(self) -> list[str]:
         """The observed numbers and, without a match, those of the nearest variants."""
-        if self.a.variant is not None and self.b.variant is not None:
+        if self.old.variant is not None and self.new.variant is not None:
             return []
         lines = []
-        for label, answer in (("A", self.a), ("B", self.b)):
+        for label, answer in zip(VERSIONS, (self.old, self.new), strict=True):
             lines.append(f"observed on {in_words(label)}: {vector(answer.observed or ())}")
             for name, expected in answer.near:
                 lines.append(f"  expected of {variant_words(name)}: {vector(expected)}")
@@ -115,7 +115,7 @@ class NotProbed:
     """A detail that could not be probed.
 
     Attributes:
-        side: label of the side that gave no answer, or "A and B".
+        side: label of the version that gave no answer, or "old and new".
         why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR``, ``NO_PROBE`` or ``LATE``.
         text: the reason.
         error_origin, place: of an error; see ``Answer``.
@@ -165,11 +165,11 @@ class ChangedDefault:
 
     owner: str
     name: str
-    a: str
-    b: str
+    old: str
+    new: str
 
     def __str__(self) -> str:
-        return f"{self.owner} `{self.name}`: {self.a} -> {self.b}"
+        return f"{self.owner} `{self.name}`: {self.old} -> {self.new}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +207,8 @@ class Moved:
         at_first, largest: largest absolute difference of an observation or a reward, at that step
             and from there on.
         note: why there is no comparison.
-        missing: label of the side that does not have it, or that cannot make it.
+        missing: the version that does not have it, or cannot make it: "old", "new" or both:
+            "old and new".
         returns: in words, the first of a policy's episodes that differs, and what all return on
             both sides, with the 95 % interval of the difference.
         types: in words, which types of observations, rewards or flags differ.
@@ -476,7 +477,7 @@ class SideInfo:
     """The information of a report about one version.
 
     Attributes:
-        label: "A" or "B".
+        label: "old" or "new".
         text: as it was requested.
         how: "installed", "tree", "overlay", "environment", "your environment" or "not made".
         why: of an environment, in words, what kept it from being an overlay.
@@ -716,7 +717,7 @@ def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Upgrade:
-    """Everything that was found of A and B.
+    """Everything that was found of the old and the new version.
 
     Attributes:
         pinned: packages that are pinned otherwise on the two sides.
@@ -731,8 +732,8 @@ class Upgrade:
         judgement: of all entries.
     """
 
-    a: SideInfo
-    b: SideInfo
+    old: SideInfo
+    new: SideInfo
     frameworks: tuple[OfFramework, ...]
     physics: tuple[Moved, ...] = ()
     script: OfScript | None = None
@@ -767,7 +768,7 @@ class Upgrade:
 
         It is the same for every pair of versions, and so no part of the verdict.
         """
-        of_sides = [f"{SHORT[side.label]}: {x}" for side in (self.a, self.b)
+        of_sides = [f"{side.label}: {x}" for side in (self.old, self.new)
                     for x in side.not_checked]  # fmt: skip
         return [
             *of_sides,
@@ -801,7 +802,7 @@ class Upgrade:
         for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT),
                            ("saved files", model.SAVED)):  # fmt: skip
             own = [e for e in self.entries if e.kind == kind and e.state != model.NO_EFFECT]
-            compared = sum(entry.state not in model.UNCHECKED for entry in own)
+            compared = sum(entry.state not in model.INCOMPLETE for entry in own)
             tallies[name] = Tally(checked=compared, all=len(own))
         return {name: tally for name, tally in tallies.items() if tally.all}
 

@@ -15,7 +15,6 @@ import importlib.util
 import pkgutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -128,7 +127,7 @@ def _guarded(file: str | None) -> frozenset[int]:
     """Return the lines of a file within ``try``."""
     lines: list[int] = []
     text = source.read_text(file) if file else ""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(text, file or "")):
         if isinstance(node, ast.Try) and node.handlers:
             lines += range(node.body[0].lineno, (node.body[-1].end_lineno or 0) + 1)
     return frozenset(lines)
@@ -246,8 +245,10 @@ def absent_in(package: str) -> dict[str, str]:
 
 def _unread(module: str, error: Exception) -> Any:
     spec = importlib.util.find_spec(module)
-    text = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
-    probes = {key: _raising(error) for key in _keys(ast.parse(text))}
+    file = (spec and spec.origin) or ""
+    # an error of parsing names the file and the line
+    tree = ast.parse(source.read_text(file) if file else "", file)
+    probes = {key: _raising(error) for key in _keys(tree)}
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
 

@@ -49,10 +49,10 @@ def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
         lines = _block(result.block, comparison.equal)
     else:
         first = comparison.first
-        at = result.length if first is None or first.a is None else first.a.index + 1
+        at = result.length if first is None or first.old is None else first.old.index + 1
         lines = [f"differs at event {at} of {result.length}"]
         lines += explain.divergence(first) if first is not None else []
-    for label, side in (("A", "golden file"), ("B", "new recording")):
+    for label, side in (("old", "golden file"), ("new", "new recording")):
         extra = [event for extra_side, event in comparison.extra if extra_side == label]
         if extra:
             begin = explain.event(extra[0])

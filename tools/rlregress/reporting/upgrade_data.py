@@ -21,9 +21,11 @@ from rlregress.model.upgrade_result import (
     findings,
 )
 
-#: of the data; 2: ``entries`` holds every difference with its state, and every verdict of
-#: ``model.differences``, where 1 had ``unchanged as far as asked`` for ``partly checked``.
-SCHEMA = 2
+#: of the data; 3: the two versions are ``old`` and ``new`` in all keys and labels, where 2 had
+#: ``from``, ``to``, ``a``, ``b``, ``A`` and ``B``. 2: ``entries`` holds every difference with its
+#: state, and every verdict of ``model.differences``, where 1 had ``unchanged as far as asked`` for
+#: ``partly checked``.
+SCHEMA = 3
 #: verdict -> what schema 1 called it.
 _BEFORE = {model.PARTLY: "unchanged as far as asked", model.NEW_FAILS: "changed",
            model.REPAIRED: "unchanged as far as asked", model.ROUNDED: "unchanged"}  # fmt: skip
@@ -34,8 +36,8 @@ def as_json(result: Upgrade) -> dict[str, Any]:
     checked = result.judgement.coverage
     return {
         "schema": SCHEMA,
-        "from": result.a.text,
-        "to": result.b.text,
+        "old": result.old.text,
+        "new": result.new.text,
         "verdict": result.verdict,
         "verdict_of_schema_1": _BEFORE.get(result.verdict, result.verdict),
         "headline": result.judgement.headline,
@@ -55,7 +57,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "not_done_in_time": result.cut,
         "sides": {
             side.label: {"how": side.how, "because": side.why, "although": side.notes}
-            for side in (result.a, result.b)
+            for side in (result.old, result.new)
         },
         "versions": result.differing,
         "frameworks": {
@@ -118,9 +120,9 @@ def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
             {
                 "id": d.id,
                 "scope": d.scope,
-                "a": d.a.text,
-                "b": d.b.text,
-                "observed": [d.a.observed, d.b.observed],
+                "old": d.old.text,
+                "new": d.new.text,
+                "observed": [d.old.observed, d.new.observed],
                 "documented": framework.standing.get((d.id, d.scope), UNDOCUMENTED),
                 "functions": [f"{f.file} {f.name}" for f in finding.functions],
             }
@@ -156,13 +158,14 @@ def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:
     return {
         "verdict": traced.comparison.verdict,
         "events": traced.comparison.compared,
+        "not_compared": traced.comparison.not_compared,
         "repeats": traced.repeats,
         "notes": traced.notes,
         "extra_events": dict(Counter(side for side, _ in traced.comparison.extra)),
         "first": _first(traced),
         "cause": cause and _cause(cause),
         "details": [f"{d.id} [{d.scope}]" for d in details_of(cause, details)],
-        "reached": share(traced.b),
+        "reached": share(traced.new),
     }
 
 
@@ -191,9 +194,9 @@ def _first(traced: Traced) -> dict[str, Any] | None:
         "kind": first.kind,
         "part": first.part,
         "ratio": first.ratio,
-        "a": first.a.place if first.a else None,
-        "b": first.b.place if first.b else None,
-        "functions": [event.function if event else None for event in (first.a, first.b)],
+        "old": first.old.place if first.old else None,
+        "new": first.new.place if first.new else None,
+        "functions": [event.function if event else None for event in (first.old, first.new)],
     }
 
 

@@ -74,7 +74,7 @@ class PinnedRepository:
         ("", 1): none does.
         """
         for function in functions:
-            path, own = function.paths[1], function.b
+            path, own = function.paths[1], function.new
             if path is not None and own is not None and (file := below(path, self.top)):
                 line = hunks[function].first_line if function in hunks else None
                 return file, line or own.first

@@ -15,7 +15,7 @@ def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[
     Args:
         width: columns that the verdict has; None: it gives all reasons.
     """
-    head = f"verdict {result.a.text} -> {result.b.text}: "
+    head = f"verdict {result.old.text} -> {result.new.text}: "
     first = f"{result.verdict}: {result.judgement.first_reason}"
     reasons = [result.judgement.headline, *([first, result.verdict] if width is not None else [])]
     fitting = (reason for reason in reasons if len(head + reason) <= (width or len(head + reason)))

@@ -15,33 +15,33 @@ AGREEING = 3
 _ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
-def event_differences(a: Event, b: Event) -> list[tuple[str, float]]:
+def event_differences(old: Event, new: Event) -> list[tuple[str, float]]:
     """Return the parts that differ, causes before effects, and by how much."""
     differences = []
-    for name, part in a.parts.items():
-        new_part = b.parts.get(name)
+    for name, part in old.parts.items():
+        new_part = new.parts.get(name)
         if new_part is None:
             differences.append((name, math.inf))
         elif part.digest != new_part.digest:
             differences.append((name, difference(part, new_part)))
     # such as an observation that only the new version returns at the end of an episode
-    return differences + [(name, math.inf) for name in b.parts if name not in a.parts]
+    return differences + [(name, math.inf) for name in new.parts if name not in old.parts]
 
 
-def event_difference(a: Event, b: Event) -> tuple[str, float]:
+def event_difference(old: Event, new: Event) -> tuple[str, float]:
     """Return the first part that differs, and by how much; ("", 0) if none does."""
-    return next(iter(event_differences(a, b)), ("", 0.0))
+    return next(iter(event_differences(old, new)), ("", 0.0))
 
 
-def similar(a: Event, b: Event, limit: float) -> bool:
+def similar(old: Event, new: Event, limit: float) -> bool:
     """Return whether two events are the same or differ within the limit."""
-    if a.key != b.key:
+    if old.key != new.key:
         return False
-    return all(gap < limit for _, gap in event_differences(a, b))
+    return all(gap < limit for _, gap in event_differences(old, new))
 
 
 def resume(
-    a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float, both: bool
+    old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, both: bool
 ) -> tuple[int, int] | None:
     """Return the nearest places from which both sides are the same, or None.
 
@@ -51,24 +51,24 @@ def resume(
         both: whether events may be skipped on both sides, not only on one.
     """
     for skipped in range(1, WINDOW):
-        on_a = range(skipped + 1) if both else (0, skipped)
-        for n in sorted(on_a, key=lambda n: min(n, skipped - n)):
+        of_old = range(skipped + 1) if both else (0, skipped)
+        for n in sorted(of_old, key=lambda n: min(n, skipped - n)):
             i2, j2 = i + n, j + skipped - n
-            if i2 <= len(a) and j2 <= len(b) and _is_plausible(a, b, i2, j2, limit):
+            if i2 <= len(old) and j2 <= len(new) and _is_plausible(old, new, i2, j2, limit):
                 return i2, j2
     return None
 
 
-def _is_plausible(a: Sequence[Event], b: Sequence[Event], i: int, j: int, limit: float) -> bool:
+def _is_plausible(old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float) -> bool:
     """Return whether enough of the following events agree, including a decisive one."""
     count, decisive = 0, False
-    while i + count < len(a) and j + count < len(b):
+    while i + count < len(old) and j + count < len(new):
         if count >= AGREEING and decisive:
             return True
-        old_event, new_event = a[i + count], b[j + count]
+        old_event, new_event = old[i + count], new[j + count]
         if not similar(old_event, new_event, limit):
             return False
         decisive = decisive or old_event.kind in _ALIGNED
         count += 1
     # both have ended, after nothing but the same
-    return i + count == len(a) and j + count == len(b)
+    return i + count == len(old) and j + count == len(new)

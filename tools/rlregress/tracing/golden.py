@@ -436,7 +436,7 @@ def differences(golden: Golden, trace: Trace) -> GoldenResult:
         block = _first_block(golden, count, [e for e in events[cut:] if e.kind in _DECISIVE])
     elif first is not None:
         comparison = replace(comparison, first=_with_values(first, golden, events), growth=())
-    after = first.a.index if first is not None and first.a is not None else len(old.events)
+    after = first.old.index if first is not None and first.old is not None else len(old.events)
     return GoldenResult(
         length=golden.length,
         comparison=comparison,
@@ -452,12 +452,12 @@ def differences(golden: Golden, trace: Trace) -> GoldenResult:
 def _with_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> Divergence:
     """Return the first difference with the values that are known of either event."""
     events_by_index = {event.index: event for _, event in golden.events_with_values()}
-    a = first.a and events_by_index.get(first.a.index, first.a)
-    b = first.b and events[first.b.index]
-    if b is not None and a is first.a:
+    old = first.old and events_by_index.get(first.old.index, first.old)
+    new = first.new and events[first.new.index]
+    if new is not None and old is first.old:
         # the types of the old event are known no more than its values
-        b = replace(b, parts={name: replace(p, types="") for name, p in b.parts.items()})
-    return replace(first, a=a, b=b)
+        new = replace(new, parts={name: replace(p, types="") for name, p in new.parts.items()})
+    return replace(first, old=old, new=new)
 
 
 def _first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block | None:

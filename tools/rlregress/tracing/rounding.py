@@ -2,13 +2,16 @@
 
 Where two traces first differ by little, the old version is recorded again, several times, with the
 numbers of that event moved by one unit in the last place, up or down at random. Deviations of the
-new version up to a few times those of the copies, within the same update, are rounding. From the
-event on at which a copy does something else than the old version, nothing more is compared.
+new version up to a few times those of the copies, within the same update, are rounding.
+
+From some event on a copy may do something else than the old version, such as take another action.
+The new version is compared with the copies that do not. Where it departs after a copy has, rounding
+may be the reason: it is not called a change. What follows is not compared, and counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
@@ -33,17 +36,17 @@ def find_rounding_start(comparison: Comparison) -> int | None:
     It explains no difference in logs, names, types or shapes.
     """
     first = comparison.rounding or comparison.first
-    if comparison.verdict == "equal" or first is None or first.a is None or first.b is None:
+    if comparison.verdict == "equal" or first is None or first.old is None or first.new is None:
         return None
     if comparison.interface is not None or first.part in (*EXACT, ""):
         return None
-    if first.a.kind in INCIDENTAL or first.gap > _SMALL:
+    if first.old.kind in INCIDENTAL or first.gap > _SMALL:
         return None
-    return first.a.index
+    return first.old.index
 
 
 def measure_rounding(
-    comparison: Comparison, a: Trace, b: Trace, copies: Sequence[Trace]
+    comparison: Comparison, old: Trace, new: Trace, copies: Sequence[Trace]
 ) -> Comparison:
     """Return a comparison of two traces with rounding measured.
 
@@ -51,32 +54,56 @@ def measure_rounding(
         comparison: without it.
         copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
-    old, new = _main(a), _main(b)
-    complete = [copy for copy in copies if _is_complete(copy, a)]
-    if not complete:
+    old_events, new_events = _main(old), _main(new)
+    complete = [copy for copy in copies if _is_complete(copy, old)]
+    # an error of one version alone is none
+    if not complete or bool(new.failure) != bool(old.failure):
         return comparison
-    limits = _limits(old, [_main(copy) for copy in complete])
-    departs = _departs(old, new, limits)
-    if departs is None:
-        first = comparison.rounding or comparison.first
-        # where a copy does something else, what it writes from there on is other, too
-        words = _find_other_words(a, b, complete) if len(limits) == len(old) else None
-        if words is not None:
-            return replace(comparison, verdict="diverged", first=words, rounding=first)
-        return replace(comparison, verdict="close", first=first, rounding=None, growth=())
-    number, part = departs
-    if comparison.verdict == "diverged" or not part:
-        return comparison
-    x, y = old[number], new[number]
-    before = tuple(old[max(0, number - 3) : number])
-    first = Divergence(kind=KINDS.get((x.kind, part), "data"), part=part, a=x, b=y, before=before)
-    return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
+    courses = [_main(copy) for copy in complete]
+    ends = [_find_departure(old_events, course) for course in courses]
+    limits = _limits(old_events, courses, ends)
+    departure = _find_excess(old_events, new_events, limits)
+    number, part = departure or (len(limits), "")
+    if departure is not None and number < min(ends):
+        if comparison.verdict == "diverged" or not part:
+            return comparison
+        x, y = old_events[number], new_events[number]
+        kind, before = KINDS.get((x.kind, part), "data"), tuple(old_events[:number][-3:])
+        first = Divergence(kind=kind, part=part, old=x, new=y, before=before)
+        return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
+    first_rounding = comparison.rounding or comparison.first
+    old_part, new_part = _cut(old, old_events, number), _cut(new, new_events, number)
+    words = _find_other_words(old_part, new_part, [
+        (_cut(old, old_events, min(end, number)), _cut(copy, course, min(end, number)))
+        for copy, course, end in zip(complete, courses, ends, strict=True)
+    ])  # fmt: skip
+    if words is not None:
+        return replace(comparison, verdict="diverged", first=words, rounding=first_rounding)
+    if comparison.verdict == "diverged":
+        compared = len(old_part.events)
+        rest = max(len(old.events) - compared, len(new.events) - len(new_part.events))
+        comparison = replace(comparison, compared=compared, not_compared=rest)
+    # what is close by the usual limits is compared to its end
+    return replace(comparison, verdict="close", first=first_rounding, rounding=None, growth=())
 
 
-def _find_other_words(a: Trace, b: Trace, copies: Sequence[Trace]) -> Divergence | None:
-    """Return the first incidental event that differs by more than numbers, and in no copy."""
-    in_copies = {key for copy in copies for key in find_other_words(a, copy)}
-    divergences = find_other_words(a, b)
+def _cut(trace: Trace, main: Sequence[Event], number: int) -> Trace:
+    """Return the events before one of its main events; all of them if there is no such event."""
+    if number >= len(main):
+        return trace
+    return replace(trace, events=trace.events[: main[number].index])
+
+
+def _find_other_words(
+    old: Trace, new: Trace, copies: Iterable[tuple[Trace, Trace]]
+) -> Divergence | None:
+    """Return the first incidental event that differs by more than numbers, and in no copy.
+
+    Args:
+        copies: the old version and each copy, up to where the two do the same.
+    """
+    in_copies = {key for pair in copies for key in find_other_words(*pair)}
+    divergences = find_other_words(old, new)
     return next((d for key, d in divergences.items() if key not in in_copies), None)
 
 
@@ -93,31 +120,38 @@ def _main(trace: Trace) -> list[Event]:
     return [event for event in trace.events if event.kind not in INCIDENTAL]
 
 
-def _limits(old: Sequence[Event], copies: Sequence[Sequence[Event]]) -> list[float]:
-    """Return for each event the allowed deviation, up to where a copy diverges.
+def _find_departure(old: Sequence[Event], copy: Sequence[Event]) -> int:
+    """Return the number of the first event in which a copy does something else."""
+    for number, (x, y) in enumerate(zip(old, copy, strict=False)):
+        if x.key != y.key or any(gap > GROWN for _, gap in event_differences(x, y)):
+            return number
+    return min(len(old), len(copy))
+
+
+def _limits(
+    old: Sequence[Event], copies: Sequence[Sequence[Event]], ends: Sequence[int]
+) -> list[float]:
+    """Return for each event the allowed deviation, up to where the last copy departs.
 
     As far as the furthest copy within the same update, or before it, and a few times more.
+
+    Args:
+        ends: where each copy departs; what it does from there on allows nothing.
     """
-    end, gaps = len(old), [0.0] * len(old)
-    for copy in copies:
-        end = min(end, len(copy))
-        for number in range(end):
-            differing = event_differences(old[number], copy[number])
-            if old[number].key != copy[number].key or any(gap > GROWN for _, gap in differing):
-                end = number
-                break
-            gaps[number] = max([gaps[number], *(gap for _, gap in differing)])
     limits: list[float] = []
-    largest, start_event = 0.0, 0
-    for number in range(end):
-        largest = max(largest, gaps[number])
-        if old[number].kind == "optimizer" or number == end - 1:
+    largest, start_event, last = 0.0, 0, max(ends)
+    for number in range(last):
+        for copy, end in zip(copies, ends, strict=True):
+            if number < end:
+                gaps = event_differences(old[number], copy[number])
+                largest = max([largest, *(gap for _, gap in gaps)])
+        if old[number].kind == "optimizer" or number == last - 1:
             limits += [FURTHER * largest + _UNIT] * (number + 1 - start_event)
             start_event = number + 1
     return limits
 
 
-def _departs(
+def _find_excess(
     old: Sequence[Event], new: Sequence[Event], limits: Sequence[float]
 ) -> tuple[int, str] | None:
     """Return the first event, and its part, beyond the limits; no part: it is another event."""

@@ -16,7 +16,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
-from rlregress.model.recorded_traces import Comparison, Divergence, Event, Growth, Trace, difference
+from rlregress.model.recorded_traces import (
+    VERSIONS,
+    Comparison,
+    Divergence,
+    Event,
+    Growth,
+    Trace,
+    difference,
+)
 from rlregress.tracing.align import event_difference, event_differences, resume
 
 #: relative difference of reordered arithmetic in float32, at first.
@@ -67,18 +75,17 @@ TRAINING = frozenset({"backward", "optimizer"})
 class _Walk:
     """Both traces side by side, up to the first event that is not the same."""
 
-    def __init__(self, a: Trace, b: Trace) -> None:
-        (events_a, self.end_a), (events_b, self.end_b) = _split(a.events), _split(b.events)
-        self.a, exclusive_a = _split_common(events_a, events_b)
-        self.b, exclusive_b = _split_common(events_b, events_a)
+    def __init__(self, old: Trace, new: Trace) -> None:
+        old_events, self.old_end = _split(old.events)
+        new_events, self.new_end = _split(new.events)
+        self.old, only_old = _split_common(old_events, new_events)
+        self.new, only_new = _split_common(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
-        self.extra = [("A", event) for event in exclusive_a] + [
-            ("B", event) for event in exclusive_b
-        ]
-        self.losses = _Losses(events_a, events_b)
+        self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
+        self.losses = _Losses(old_events, new_events)
         # a generated call of one side alone is of a name or an option that the other side lacks
-        generated = a.is_generated and b.is_generated and any(e.is_answer for e in self.a)
-        self.interface = None if generated else _output_divergence(exclusive_a, exclusive_b)
+        generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
+        self.interface = None if generated else _output_divergence(only_old, only_new)
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the first extra event that trains something: acquitted if networks end alike.
@@ -90,19 +97,19 @@ class _Walk:
     def heads(self) -> tuple[Event | None, Event | None]:
         """Return the next event of either side."""
         return (
-            self.a[self.i] if self.i < len(self.a) else None,
-            self.b[self.j] if self.j < len(self.b) else None,
+            self.old[self.i] if self.i < len(self.old) else None,
+            self.new[self.j] if self.j < len(self.new) else None,
         )
 
     def divergence_here(self, kind: str, part: str) -> Divergence:
         """Return a difference of the next events."""
         x, y = self.heads()
         return Divergence(
-            kind=kind, part=part, a=x, b=y, before=tuple(self.a[max(0, self.i - 3) : self.i])
+            kind=kind, part=part, old=x, new=y, before=tuple(self.old[max(0, self.i - 3) : self.i])
         )
 
     def walk(self) -> Comparison:
-        while self.i < len(self.a) or self.j < len(self.b):
+        while self.i < len(self.old) or self.j < len(self.new):
             divergence = self._next()
             if divergence is not None:
                 return self._has_ended("diverged", divergence)
@@ -115,19 +122,19 @@ class _Walk:
 
     def _at_the_end(self) -> Divergence | None:
         """Compare the final outputs of the networks, which no event shows."""
-        x, y = self.end_a, self.end_b
+        x, y = self.old_end, self.new_end
         if x is None or y is None:
             # without it nothing acquits an update that only one side has made
             return self.trains
         part, gap = self._worst(x, y)
-        self._note_types(x, y, tuple(self.a[-3:]))
+        self._note_types(x, y, tuple(self.old[-3:]))
         self.compared += 1
         if not part:
             self.equal += self._so_far_equal()
             # networks that end alike acquit an update more, and no number that is another
             return self.trains if self._renumbered() else None
         divergence = Divergence(
-            kind=KINDS[x.kind, part], part=part, a=x, b=y, before=tuple(self.a[-3:])
+            kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
         )
         if self._passes(part, gap):
             self.rounding = self.rounding or divergence
@@ -136,21 +143,21 @@ class _Walk:
 
     def _renumbered(self) -> bool:
         """Return whether a training event was skipped on both sides, so that numbers differ."""
-        a, b = (
+        old, new = (
             Counter(
                 (event.key, event.digests)
                 for side_label, event in self.extra
                 if side_label == label and event.kind in TRAINING
             )
-            for label in "AB"
+            for label in VERSIONS
         )
-        return bool({key for key, _ in a - b} & {key for key, _ in b - a})
+        return bool({key for key, _ in old - new} & {key for key, _ in new - old})
 
     def _has_ended(self, verdict: str, first: Divergence | None) -> Comparison:
         rounding = self.rounding if first is not self.rounding else None
         numbers = None
         if verdict == "diverged":
-            self.losses.follow(self.a[self.i :], self.b[self.j :])
+            self.losses.follow(self.old[self.i :], self.new[self.j :])
             if self.interface is not None and self.interface.retypes:
                 # what comes after another type may come from it
                 first, numbers = self.interface, first if first is not self.interface else None
@@ -173,7 +180,7 @@ class _Walk:
         """Advance by one event or one alignment; return the divergence if neither is possible."""
         x, y = self.heads()
         if x is not None and y is not None and _comparable(x, y):
-            self._note_types(x, y, tuple(self.a[max(0, self.i - 3) : self.i]))
+            self._note_types(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
             part, gap = self._worst(x, y)
             if self._passes(part, gap):
                 self._count(x, part, gap)
@@ -210,7 +217,7 @@ class _Walk:
         if self.interface is not None and self.interface.retypes:
             return
         for part in _retyped(x, y):
-            type_difference = Divergence(kind="interface", part=part, a=x, b=y, before=before)
+            type_difference = Divergence(kind="interface", part=part, old=x, new=y, before=before)
             if self.interface is None or type_difference.retypes:
                 self.interface = type_difference
                 return
@@ -218,7 +225,7 @@ class _Walk:
     def _count(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
-            self.rounding = self.divergence_here(self._kind(x, self.b[self.j], part), part)
+            self.rounding = self.divergence_here(self._kind(x, self.new[self.j], part), part)
         self.worst = max(self.worst, gap)
         self.equal += self._so_far_equal()
         if part and x.kind == "backward":
@@ -232,11 +239,11 @@ class _Walk:
     def _skip(self, both: bool) -> bool:
         """Skip events of one side if both sides agree afterwards."""
         limit = GROWN if self.rounding is not None else 0.0
-        resumed = resume(self.a, self.b, self.i, self.j, limit, both)
+        resumed = resume(self.old, self.new, self.i, self.j, limit, both)
         if resumed is None:
             return False
-        only = [*self.a[self.i : resumed[0]], *self.b[self.j : resumed[1]]]
-        ends = resumed[0] >= len(self.a) and resumed[1] >= len(self.b)
+        only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
+        ends = resumed[0] >= len(self.old) and resumed[1] >= len(self.new)
         # what is shown is not shown otherwise: nothing that comes after it acquits it
         if any(event.is_answer for event in only):
             return False
@@ -247,8 +254,8 @@ class _Walk:
             self.suspect, self.since = self.divergence_here("order", ""), 0
         if self.trains is None and any(event.kind in TRAINING for event in only):
             self.trains = self.divergence_here("order", "")
-        self.extra += [("A", event) for event in self.a[self.i : resumed[0]]]
-        self.extra += [("B", event) for event in self.b[self.j : resumed[1]]]
+        self.extra += [("old", event) for event in self.old[self.i : resumed[0]]]
+        self.extra += [("new", event) for event in self.new[self.j : resumed[1]]]
         self.i, self.j = resumed
         return True
 
@@ -266,8 +273,8 @@ class _Walk:
         if x.kind == "write":
             if self._begins():
                 return "initialisation"
-            before = _neighbour(self.a[: self.i][::-1], ("backward", "optimizer", "step"))
-            after = _neighbour(self.a[self.i :], ("backward", "optimizer", "step"))
+            before = _neighbour(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _neighbour(self.old[self.i :], ("backward", "optimizer", "step"))
             if (before, after) == ("backward", "optimizer"):
                 return "gradient"
             # between acting and learning a buffer is filled, after learning come the targets
@@ -275,13 +282,13 @@ class _Walk:
         if x.kind == "draw":
             if self._begins():
                 return "initialisation"
-            after = _neighbour(self.a[self.i :], ("backward", "optimizer", "step"))
+            after = _neighbour(self.old[self.i :], ("backward", "optimizer", "step"))
             return "exploration" if after == "step" else "sampling"
         return KINDS.get((x.kind, part), "order")
 
     def _begins(self) -> bool:
         """Return whether this difference gives networks other initial parameters."""
-        pair = [_first(events) for events in (self.a[self.i :], self.b[self.j :])]
+        pair = [_first(events) for events in (self.old[self.i :], self.new[self.j :])]
         if pair[0] is None or pair[1] is None:
             return False
         return pair[0].digests != pair[1].digests
@@ -335,11 +342,11 @@ def _split_common(
     return common, exclusive
 
 
-def _output_divergence(a: Sequence[Event], b: Sequence[Event]) -> Divergence | None:
+def _output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
     """Return a difference in what the library returns on one side only, such as an error."""
-    old_event, new_event = (next((e for e in side if e.is_answer), None) for side in (a, b))
+    old_event, new_event = (next((e for e in side if e.is_answer), None) for side in (old, new))
     return (
-        Divergence(kind="interface", part="", a=old_event, b=new_event, before=())
+        Divergence(kind="interface", part="", old=old_event, new=new_event, before=())
         if old_event or new_event
         else None
     )
@@ -359,17 +366,17 @@ def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
     return next((event.kind for event in events if event.kind in kinds), "")
 
 
-def compare(a: Trace, b: Trace) -> Comparison:
+def compare(old: Trace, new: Trace) -> Comparison:
     """Walk both traces to the first difference, then compare incidental events.
 
     What modules return, what is logged and what is written moves nothing by itself: it is compared
     name by name, as far as it repeats itself.
     """
-    unsteady = a.unsteady | b.unsteady
-    a, b = (replace(side, events=_steady(side.events, unsteady)) for side in (a, b))
+    unsteady = old.unsteady | new.unsteady
+    old, new = (replace(side, events=_steady(side.events, unsteady)) for side in (old, new))
     sides = [
         replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
-        for side in (a, b)
+        for side in (old, new)
     ]
     comparison = _Walk(*sides).walk()
     if (
@@ -379,36 +386,38 @@ def compare(a: Trace, b: Trace) -> Comparison:
     ):
         limit = CLOSE if comparison.rounding is None else GROWN
         comparison = replace(
-            comparison, first=_first_module(comparison.first, a, b, limit) or comparison.first
+            comparison, first=_first_module(comparison.first, old, new, limit) or comparison.first
         )
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
             events_of_kind = [
-                [event for event in side.events if event.kind == kind] for side in (a, b)
+                [event for event in side.events if event.kind == kind] for side in (old, new)
             ]
             comparison = _with_incidental(comparison, kind, *events_of_kind)
     return comparison
 
 
-def _first_module(loss: Divergence, a: Trace, b: Trace, limit: float) -> Divergence | None:
+def _first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
     """Return where a module returns other values before a loss does; None if none does.
 
     A loss is often computed from them, such as from advantages. Of modules that the two do not
     call in the same order nothing is known.
     """
-    if loss.a is None or loss.b is None:
+    if loss.old is None or loss.new is None:
         return None
-    old, new = (
+    old_modules, new_modules = (
         [event for event in side.events if event.kind == "module" and event.index < until.index]
-        for side, until in ((a, loss.a), (b, loss.b))
+        for side, until in ((old, loss.old), (new, loss.new))
     )
-    if [event.name for event in old] != [event.name for event in new]:
+    if [event.name for event in old_modules] != [event.name for event in new_modules]:
         return None
-    for x, y in zip(old, new, strict=True):
+    for x, y in zip(old_modules, new_modules, strict=True):
         part, gap = event_difference(x, y)
         if gap > limit and not _retyped(x, y):
-            before = [e for e in a.events if e.index < x.index and e.kind not in INCIDENTAL]
-            return Divergence(kind="computation", part=part, a=x, b=y, before=tuple(before[-3:]))
+            before = [e for e in old.events if e.index < x.index and e.kind not in INCIDENTAL]
+            return Divergence(
+                kind="computation", part=part, old=x, new=y, before=tuple(before[-3:])
+            )
     return None
 
 
@@ -469,45 +478,45 @@ def _steady(
 
 
 def _with_incidental(
-    comparison: Comparison, kind: str, a: Sequence[Event], b: Sequence[Event]
+    comparison: Comparison, kind: str, old: Sequence[Event], new: Sequence[Event]
 ) -> Comparison:
     """Return the comparison with the differences of incidental events of one kind."""
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
-    for x, y in _by_name(a, b, needs_same_length=kind == "module"):
+    for x, y in _by_name(old, new, needs_same_length=kind == "module"):
         part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, limit)
-        divergence = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
+        divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
         if gap > limit:
             first = first or divergence
         elif part:
             rounded = rounded or divergence
-    count = comparison.compared + len(a)
+    count = comparison.compared + len(old)
     if first is not None:
         return replace(
             comparison, verdict="diverged", first=first, rounding=comparison.first, compared=count
         )
     if rounded is not None and comparison.verdict == "equal":
         return replace(comparison, verdict="close", first=rounded, compared=count)
-    return replace(comparison, compared=count, equal=comparison.equal + len(a))
+    return replace(comparison, compared=count, equal=comparison.equal + len(old))
 
 
-def find_other_words(a: Trace, b: Trace) -> dict[tuple[str, str], Divergence]:
+def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence]:
     """Return incidental events that differ by more than finite numbers: kind, name -> first one.
 
     Such as other words in a file, a log entry that only one version has, or another type.
     """
-    unsteady = a.unsteady | b.unsteady
-    old, new = (_steady(side.events, unsteady) for side in (a, b))
+    unsteady = old.unsteady | new.unsteady
+    steady = [_steady(side.events, unsteady) for side in (old, new)]
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
-        events = [[event for event in side if event.kind == kind] for side in (old, new)]
+        events = [[event for event in side if event.kind == kind] for side in steady]
         for x, y in _by_name(events[0], events[1], needs_same_length=kind == "module"):
             event_of_name = x or y
             assert event_of_name is not None
             part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, _FINITE)
             if math.isinf(gap):
-                divergence = Divergence(kind=INCIDENTAL[kind], part=part, a=x, b=y, before=())
+                divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
                 divergences.setdefault((kind, event_of_name.key[1]), divergence)
     return divergences
 
@@ -522,7 +531,7 @@ def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
 
 
 def _by_name(
-    a: Sequence[Event], b: Sequence[Event], needs_same_length: bool
+    old: Sequence[Event], new: Sequence[Event], needs_same_length: bool
 ) -> Iterator[tuple[Event | None, Event | None]]:
     """Yield pairs of events of one name, in the order in which the old version has the names.
 
@@ -531,7 +540,7 @@ def _by_name(
             another one.
     """
     by_name: dict[str, tuple[list[Event], list[Event]]] = {}
-    for number, side in enumerate((a, b)):
+    for number, side in enumerate((old, new)):
         for event in side:
             by_name.setdefault(event.key[1], ([], []))[number].append(event)
     for first, second in by_name.values():
@@ -542,8 +551,8 @@ def _by_name(
 class _Losses:
     """How far apart losses are, by their function and the optimiser that steps next."""
 
-    def __init__(self, a: Sequence[Event], b: Sequence[Event]) -> None:
-        self._next = {id(event): number for side in (a, b) for event, number in _stepping(side)}
+    def __init__(self, old: Sequence[Event], new: Sequence[Event]) -> None:
+        self._next = {id(event): number for side in (old, new) for event, number in _stepping(side)}
         self._differences: dict[tuple[str, str], list[float]] = {}
         self._first: dict[tuple[str, str], Event] = {}
 
@@ -555,13 +564,13 @@ class _Losses:
         self._differences.setdefault(self._key(event), []).append(gap)
         self._first.setdefault(self._key(event), event)
 
-    def follow(self, a: Sequence[Event], b: Sequence[Event]) -> None:
+    def follow(self, old: Sequence[Event], new: Sequence[Event]) -> None:
         """Note the differences of all losses that follow, one after the other."""
         events_by_key: dict[tuple[str, str], list[Event]] = {}
-        for event in b:
+        for event in new:
             if event.kind == "backward":
                 events_by_key.setdefault(self._key(event), []).append(event)
-        for event in a:
+        for event in old:
             if event.kind == "backward" and events_by_key.get(self._key(event)):
                 other_event = events_by_key[self._key(event)].pop(0)
                 self.add(event, difference(event.parts["loss"], other_event.parts["loss"]))

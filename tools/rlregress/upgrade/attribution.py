@@ -18,6 +18,7 @@ from rlregress.gate.source_diff import diff_texts
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED
+from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
     MOST_HUNKS,
     UNDOCUMENTED,
@@ -41,7 +42,7 @@ def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str
         )
         if row is None:
             return UNDOCUMENTED
-        if row.variant == detail.b.variant:
+        if row.variant == detail.new.variant:
             return DOCUMENTED
         # a known deviation that is gone is a change, and no harm
         return UNDOCUMENTED if row.deviation else VIOLATED
@@ -65,7 +66,7 @@ def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
             r for r in load_all_documented(adapter) if (r.id, r.scope) == (detail.id, detail.scope)
         ]
         for row in sorted(rows, key=lambda row: Version(row.since)):
-            if row.variant in (detail.a.variant, detail.b.variant):
+            if row.variant in (detail.old.variant, detail.new.variant):
                 until = f" until {row.until}" if row.until else ""
                 remarks = [part for part in (row.note or row.deviation, row.upstream) if part]
                 after = f": {' '.join(remarks).rstrip('.')}" if remarks else ""
@@ -76,7 +77,7 @@ def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
 def _texts(function: Changed) -> list[list[str]]:
     """The lines of a function on either side."""
     texts = []
-    for path, own in zip(function.paths, (function.a, function.b), strict=True):
+    for path, own in zip(function.paths, (function.old, function.new), strict=True):
         lines = read_text(path).split("\n") if path is not None else []
         texts.append(lines[own.first - 1 : own.last] if own is not None else [])
     return texts
@@ -89,7 +90,7 @@ Executed = Mapping[str, Collection[int]]
 def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
     """Ranks lines of the new version: 0: they do something else, and ran; 2: they do the same."""
     # what one version alone has is one difference, and has nothing to be ranked
-    both = None not in (function.a, function.b)
+    both = None not in (function.old, function.new)
     spans = changed_statements.difference(function).spans if both else ()
     ran = executed.get(function.file, ())
 
@@ -111,11 +112,11 @@ def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed
     hunks = {}
     for function in dict.fromkeys(functions):
         old_text, new_text = _texts(function)
-        first = [own.first if own is not None else 1 for own in (function.a, function.b)]
+        first = [own.first if own is not None else 1 for own in (function.old, function.new)]
         rank = _ranked(function, executed)
         links = [
             source_links.find_source_url(path, function.file_on(side))
-            for side, path in zip("ab", function.paths, strict=True)
+            for side, path in zip(VERSIONS, function.paths, strict=True)
         ]
         hunk = diff_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
         hunks[function] = replace(hunk, links=(links[0], links[1]))
@@ -125,7 +126,7 @@ def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed
 def source_difference(function: Changed, executed: Executed) -> list[str]:
     """Return the lines in which a function differs, those that ran first."""
     old_text, new_text = _texts(function)
-    first = function.b.first if function.b is not None else 1
+    first = function.new.first if function.new is not None else 1
     rank = _ranked(function, executed)
     matcher = difflib.SequenceMatcher(None, old_text, new_text, autojunk=False)
     codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]

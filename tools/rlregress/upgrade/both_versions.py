@@ -130,7 +130,7 @@ class BothVersions:
             executions,
             {training.name: training for training in trainings},
             {name: trace for name, trace in new.items() if name in names},
-            lambda jobs: self.sides.record_once("B", jobs),
+            lambda jobs: self.sides.record_once("new", jobs),
             options.prove,
             lambda jobs: direct_calls.call_mutated(self.sides, jobs, self.folders),
         )

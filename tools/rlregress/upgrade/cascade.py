@@ -19,6 +19,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
     Moved,
     OfFramework,
@@ -61,7 +62,7 @@ from rlregress.upgrade.resolved import Pair, resolve
 from rlregress.upgrade.script_comparison import compare_script
 from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
-from rlregress.upgrade.sides import MARKS, Answers, Sides
+from rlregress.upgrade.sides import Answers, Sides
 from rlregress.upgrade.upgrade_options import Options
 
 _FINISHED = ".finished"
@@ -83,13 +84,13 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         )
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
-    versions = sides or (requested.parse(options.a), requested.parse(options.b))
+    versions = sides or (requested.parse(options.old), requested.parse(options.new))
     versions = requested.on_environment(*versions)
     pinned = affected.packages(*versions)
     adapters = affected.adapters(*versions, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
         raise UserError(
-            f"no framework here differs between {options.a} and {options.b}, so that nothing "
+            f"no framework here differs between {options.old} and {options.new}, so that nothing "
             f"loads {options.checkpoint}; name another version"
         )
     if not adapters and options.script is None:
@@ -108,7 +109,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         deadline.cut.append("any of what differs")
         unjudged = [
             Entry(kind=model.PACKAGE, name=name, reason=str(error))
-            for name in sorted(pinned) or [options.b]
+            for name in sorted(pinned) or [options.new]
         ]
         result = _make_unjudged(versions, "not compared", pinned, unjudged)
     cut = tuple(f"{cut_short}: {deadline.reason}" for cut_short in deadline.cut)
@@ -124,10 +125,10 @@ def _make_unjudged(
     """Return an upgrade of which nothing was compared."""
     old, new = (
         Prepared(version, current(label), how)
-        for label, version in zip("AB", versions, strict=True)
+        for label, version in zip(VERSIONS, versions, strict=True)
     )
     return Upgrade(
-        a=old.info, b=new.info, frameworks=(), pinned=pinned, other_packages=tuple(unjudged)
+        old=old.info, new=new.info, frameworks=(), pinned=pinned, other_packages=tuple(unjudged)
     )
 
 
@@ -163,7 +164,7 @@ def _judge_upgrade(
         for framework, adapter in zip(result.frameworks, pair.adapters, strict=True)
     )
     one_way = coverage.ExecutedCode(
-        {training.name: training.b for training in result.traced}
+        {training.name: training.new for training in result.traced}
     ).one_way()
     return replace(
         result, frameworks=judged, differing=state.differing(old, new), one_way=tuple(one_way)
@@ -269,7 +270,7 @@ def _open_work_folders(
     with cached_folders.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
-        pair = folder / MARKS[0], folder / MARKS[1]
+        pair = folder / VERSIONS[0], folder / VERSIONS[1]
         for version_folder in pair:
             version_folder.mkdir(parents=True, exist_ok=True)
         trace_count = len(list(folder.glob("*/*.trace")))
@@ -346,8 +347,8 @@ def _compare_versions(
         # a script is one program: that it runs little of a release is no fault of either
         coverage_ = model.MIN_COVERAGE if script is None else 0.0
     return Upgrade(
-        a=old.info,
-        b=new.info,
+        old=old.info,
+        new=new.info,
         frameworks=tuple(framework_results),
         physics=tuple(shifts),
         script=script_result,
@@ -558,7 +559,7 @@ def _compare_physics(played: Answers, options: Options) -> list[Moved]:
         shifts = side_physics.compare_physics(played[0].result(), played[1].result())
     except OutOfTime as error:
         note_cut("physics")
-        shifts = [Moved(environment="physics", step=None, note=str(error), missing="AB")]
+        shifts = [Moved(environment="physics", step=None, note=str(error), missing="old and new")]
     options.say(f"physics: {sum(m.moves for m in shifts)} of {len(shifts)} environments differ")
     return shifts
 

@@ -147,16 +147,16 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
             if not _still_named(removed):
                 del remaining[removed.key]
             del remaining[added.key]
-            if removed.a is not None and added.b is not None:
+            if removed.old is not None and added.new is not None:
                 # the same code may mean something else among the names of another file
-                how = MOVED if removed.a.code == added.b.code else CHANGED
+                how = MOVED if removed.old.code == added.new.code else CHANGED
                 paths = removed.paths[0], added.paths[1]
                 remaining[added.key] = Changed(
                     file=added.file,
                     name=name,
                     how=how,
-                    a=removed.a,
-                    b=added.b,
+                    old=removed.old,
+                    new=added.new,
                     paths=paths,
                     was=removed.file,
                 )
@@ -182,7 +182,11 @@ def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Ch
     """Those with the same code, and of the others the only ones that are left."""
     gone, new = list(gone), list(new)
     for removed in list(gone):
-        same = [added for added in new if added.b and removed.a and added.b.code == removed.a.code]
+        same = [
+            added
+            for added in new
+            if added.new and removed.old and added.new.code == removed.old.code
+        ]
         if same:
             gone.remove(removed)
             new.remove(same[0])
@@ -221,14 +225,18 @@ def _compare_file(
                     file=file,
                     name=name,
                     how=ADDED if old_piece is None else REMOVED,
-                    a=old_piece,
-                    b=new_piece,
+                    old=old_piece,
+                    new=new_piece,
                     paths=paths,
                 )
         elif old_piece.code != new_piece.code or _reordered(old_piece, new_piece):
-            yield Changed(file=file, name=name, how=CHANGED, a=old_piece, b=new_piece, paths=paths)
+            yield Changed(
+                file=file, name=name, how=CHANGED, old=old_piece, new=new_piece, paths=paths
+            )
         elif old_piece.whole != new_piece.whole:
-            yield Changed(file=file, name=name, how=WORDING, a=old_piece, b=new_piece, paths=paths)
+            yield Changed(
+                file=file, name=name, how=WORDING, old=old_piece, new=new_piece, paths=paths
+            )
 
 
 def _reordered(old: Function, new: Function) -> bool:

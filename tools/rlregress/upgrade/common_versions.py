@@ -104,20 +104,22 @@ def resolve_together(
 def _pinned_apart(old: Problem, new: Problem) -> set[str]:
     """Return packages that the user pins, and those that the two stacks pin differently."""
     users = version_resolution.versions([*old.pins, *new.pins]).keys()
-    a, b = old.exact, new.exact
+    rows = new.exact
     # below two environments of their own, torch may be common as well
     torch = () if old.complete and new.complete else ("torch",)
-    return {*torch, *users, *(name for name in a.keys() & b.keys() if a[name] != b[name])}
+    return {*torch, *users, *(n for n, v in old.exact.items() if rows.get(n, v) != v)}
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     """Return the older version of each package that the two sides have in different versions."""
-    a, b = (version_resolution.versions(side.rows.values()) for side in (old, new))
+    versions, new_versions = (
+        version_resolution.versions(side.rows.values()) for side in (old, new)
+    )
     older = {}
-    for name in a.keys() & b.keys():
-        if a[name] != b[name]:
+    for name in versions.keys() & new_versions.keys():
+        if versions[name] != new_versions[name]:
             try:
-                older[name] = min(a[name], b[name], key=Version)
+                older[name] = min(versions[name], new_versions[name], key=Version)
             except InvalidVersion:
                 continue
     return older
@@ -138,9 +140,10 @@ def _join(
     problems: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
 ) -> dict[str, Resolved]:
     """Both sides, each with what only the other needs, and a note of what stays apart."""
-    (a, old), (b, new) = resolved.items()
-    users = version_resolution.versions([*problems[a].pins, *problems[b].pins]).keys()
-    if not problems[a].complete and not problems[b].complete:
+    old, new = resolved.values()
+    pins = [pin for problem in problems.values() for pin in problem.pins]
+    users = version_resolution.versions(pins).keys()
+    if not any(problem.complete for problem in problems.values()):
         shared = {**new.rows, **old.rows}
         shared = {name: row for name, row in shared.items() if name not in users}
         old = replace(old, rows={**shared, **old.rows})
@@ -151,4 +154,4 @@ def _join(
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
         note = f"the sides differ in {words}: no one version fits both"
         old, new = (replace(side, notes=(*side.notes, note)) for side in (old, new))
-    return {a: old, b: new}
+    return dict(zip(resolved, (old, new), strict=True))

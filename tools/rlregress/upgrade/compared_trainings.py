@@ -14,7 +14,7 @@ from rlregress.inside import error_origin as errors
 from rlregress.model.differences import MINUTES
 from rlregress.model.explain import Repeated, elsewhere, seeded_lines, unsteady
 from rlregress.model.recorded_traces import (
-    SHORT,
+    VERSIONS,
     Comparison,
     Crash,
     Divergence,
@@ -105,7 +105,7 @@ def compare_once(name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
     missing = explain_missing(name, old, new)
     if missing is not None:
         return missing
-    for label, side in (("A", old), ("B", new)):
+    for label, side in (("old", old), ("new", new)):
         recording_processes.check_trained(side, label)
     _check_imports(old, new)
     return compare_with_ends(old, new)
@@ -155,8 +155,8 @@ def describe_compared(
         return Traced(
             name=name,
             comparison=comparison,
-            a=old,
-            b=new,
+            old=old,
+            new=new,
             repeats=True,
             notes=tuple(seeded),
             crash=find_crash(old, new),
@@ -167,13 +167,13 @@ def describe_compared(
             comparison = compare_with_ends(old, new)
     comparison = _name_values(comparison, *(repetition.repetition for repetition in repetitions))
     notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
-    for label, repetition in zip("AB", repetitions, strict=True):
-        notes += [f"{SHORT[label]}: {line}" for line in repetition.uncontrolled()]
+    for label, repetition in zip(VERSIONS, repetitions, strict=True):
+        notes += [f"{label}: {line}" for line in repetition.uncontrolled()]
     return Traced(
         name=name,
         comparison=comparison,
-        a=old,
-        b=new,
+        old=old,
+        new=new,
         repeats=all(repetition.repeats for repetition in repetitions),
         notes=tuple(notes),
         crash=find_crash(old, new),
@@ -184,7 +184,7 @@ def report_too_late(training: Training, minutes: float) -> NotTraced:
     """A training that was not recorded in time."""
     why = f"not compared: {MINUTES} {minutes:g} were over"
     return NotTraced(
-        name=training.name, sides={"A": why, "B": why}, supported={"A": True, "B": True}
+        name=training.name, sides={"old": why, "new": why}, supported={"old": True, "new": True}
     )
 
 
@@ -214,7 +214,7 @@ def cut_training(training: Training, steps: int) -> Training:
 def name_first_difference(training: Training, comparison: Comparison | NotTraced) -> Training:
     """The training, with names for what the first event consists of in which its traces differ."""
     first = comparison.first if isinstance(comparison, Comparison) else None
-    events = [event.index for event in (first.a, first.b) if event is not None] if first else []
+    events = [event.index for event in (first.old, first.new) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
@@ -232,16 +232,16 @@ def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
 
 def _name_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
     first = comparison.first
-    if first is None or first.a is None or first.b is None:
+    if first is None or first.old is None or first.new is None:
         return comparison
     events = [
         replace(event, named=repetition.events[event.index].named)
         if event.index < len(repetition.events)
         and repetition.events[event.index].digests == event.digests
         else event
-        for event, repetition in ((first.a, old), (first.b, new))
+        for event, repetition in ((first.old, old), (first.new, new))
     ]
-    return replace(comparison, first=replace(first, a=events[0], b=events[1]))
+    return replace(comparison, first=replace(first, old=events[0], new=events[1]))
 
 
 def compare_with_ends(old: Trace, new: Trace) -> Comparison:
@@ -249,8 +249,8 @@ def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     comparison, first = compare(old, new), None
     if (
         comparison.first is not None
-        and comparison.first.a is not None
-        and comparison.first.a.kind != "final"
+        and comparison.first.old is not None
+        and comparison.first.old.kind != "final"
     ):
         first = comparison.first
     if ends_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
@@ -264,7 +264,7 @@ def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     return replace(
         comparison,
         verdict="diverged",
-        first=Divergence(kind="order", part="", a=ends[0], b=ends[1], before=before),
+        first=Divergence(kind="order", part="", old=ends[0], new=ends[1], before=before),
     )
 
 
@@ -301,7 +301,7 @@ def _is_completed(side: Trace) -> bool:
 
 def find_crash(old: Trace, new: Trace) -> Crash | None:
     """How the code under test fails on one side, where the other trains to its end."""
-    for label, side, opposite in (("A", old, new), ("B", new, old)):
+    for label, side, opposite in (("old", old, new), ("new", new, old)):
         if _fails(side) and _is_completed(opposite):
             values = {key: side.error.get(key, "") for key in ("error", "at", "by")}
             executed = side if "functions" in side.header else None
@@ -344,7 +344,7 @@ def _describe_costs(old: Trace, new: Trace) -> list[str]:
         old_cost, new_cost = (float(side.header.get(key, 0.0)) for side in (old, new))
         low, high = sorted((old_cost, new_cost))
         if high >= least and high >= _MUCH * max(low, 1e-3):
-            which = "B" if new_cost > old_cost else "A"
+            which = "new" if new_cost > old_cost else "old"
             hints.append(
                 f"{in_words(which)} takes {high / max(low, 1e-3):.1f} times the {resource} of the "
                 "other, while it is recorded: a hint; rlregress check --throughput measures it"
@@ -355,7 +355,7 @@ def _describe_costs(old: Trace, new: Trace) -> list[str]:
 def _describe_errors(old: Trace, new: Trace) -> list[str]:
     return [
         f"{in_words(label)} breaks off with an error: {last_words(side.failure)}"
-        for label, side in (("A", old), ("B", new))
+        for label, side in (("old", old), ("new", new))
         if side.failure
     ]
 
@@ -374,7 +374,7 @@ def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
     if len(failed) == len(completed) == 1 and failed[0].has_begun:
         return None
     sides, supported = {}, {}
-    for label, side in (("A", old), ("B", new)):
+    for label, side in (("old", old), ("new", new)):
         missing = str(side.header.get("not_offered", ""))
         supported[label] = not missing
         if missing:
@@ -392,8 +392,8 @@ def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
 
 def report_unsupported(name: str, why: str) -> NotTraced:
     """A training that neither version has."""
-    sides = dict.fromkeys("AB", f"not offered there: {why}")
-    return NotTraced(name=name, sides=sides, supported=dict.fromkeys("AB", False))
+    sides = dict.fromkeys(VERSIONS, f"not offered there: {why}")
+    return NotTraced(name=name, sides=sides, supported=dict.fromkeys(VERSIONS, False))
 
 
 def _describe_failure(side: Trace) -> str:
@@ -419,23 +419,25 @@ def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     if old_lines == new_lines:
         return old_lines
     lines = [
-        (label, line) for label, lines in (("A", old_lines), ("B", new_lines)) for line in lines
+        (label, line) for label, lines in (("old", old_lines), ("new", new_lines)) for line in lines
     ]
-    return [f"{SHORT[label]}: {line}" for label, line in lines]
+    return [f"{label}: {line}" for label, line in lines]
 
 
 def _check_imports(old: Trace, new: Trace) -> None:
     """Raise UserError if a script imported nothing that differs."""
-    imported = {label: side.header.get("modules", {}) for label, side in (("A", old), ("B", new))}
+    imported = {
+        label: side.header.get("modules", {}) for label, side in (("old", old), ("new", new))
+    }
     for label, modules in imported.items():
-        if modules and not any(modules.values()) and not {"A": old, "B": new}[label].failure:
+        if modules and not any(modules.values()) and not {"old": old, "new": new}[label].failure:
             raise UserError(
                 f"the script imported nothing of what differs on {in_words(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses it"
             )
-    for name in sorted(set(imported["A"]) & set(imported["B"])):
-        file = imported["A"][name]
-        if file and file == imported["B"][name]:
+    for name in sorted(set(imported["old"]) & set(imported["new"])):
+        file = imported["old"][name]
+        if file and file == imported["new"][name]:
             raise UserError(
                 f"both versions imported '{name}' from {file}, so that nothing differed; expected "
                 "each to find its own: move the script out of that folder, or take it off the path"

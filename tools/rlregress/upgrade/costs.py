@@ -20,7 +20,7 @@ from scipy.special import stdtrit
 
 from rlregress import progress
 from rlregress.errors import UserError
-from rlregress.model.recorded_traces import NotTraced, Trace, Traced
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cost
 from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
@@ -59,14 +59,14 @@ def measure_costs(
         if len(training.sides) == 1
     ]
     by_name: dict[str, Traced] = {}
-    for training in sorted(compared, key=lambda item: (not item.plain, len(item.b.events))):
+    for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
         if training.proved and training.name in executing:
             by_name.setdefault(training.algorithm, training)
     seconds = max(_SHARE * spent, _SECONDS)
     fitting: list[str] = []
     seconds_left = seconds
     for training in by_name.values():
-        needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.a, training.b))
+        needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.old, training.new))
         if needed < seconds_left or not fitting:
             fitting.append(training.name)
             seconds_left -= needed
@@ -105,7 +105,7 @@ def _timed(
                            "first": len(sides[side].paths)}  # fmt: skip
                     version_jobs.append(job)
                     previous = output
-        list(pool.map(_run, sides, jobs, [until, until], [folder, folder], "ab"))
+        list(pool.map(_run, sides, jobs, [until, until], [folder, folder], VERSIONS))
         return [
             _cost(training.name, Path(folder), number) for number, training in enumerate(trainings)
         ]

@@ -350,7 +350,7 @@ def piece_executions(
     progress.begin(STAGE, len(pieces))
     for function in pieces:
         gone = function.how == REMOVED
-        side, own = (old, function.a) if gone else (new, function.b)
+        side, own = (old, function.old) if gone else (new, function.new)
         trainings = tuple(side.trainings(function))
         one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
         missed = side.missed(function, users) if trainings else Missed()

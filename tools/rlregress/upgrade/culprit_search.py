@@ -11,12 +11,12 @@ from pathlib import Path
 
 from rlregress import progress
 from rlregress.model.code import CHANGED, Changed
-from rlregress.model.recorded_traces import Trace, Traced
+from rlregress.model.recorded_traces import VERSIONS, Trace, Traced
 from rlregress.model.upgrade_result import Cause
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.delta_debugging import (
-    Earlier,
+    EarlierCauses,
     Group,
     Search,
     find_functions_at,
@@ -96,7 +96,7 @@ def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
 def _has_imported(caller: Changed, function: Changed) -> bool:
     """Return whether the file of a function imports another one, or its module."""
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
-    files = zip(caller.paths, "ab", strict=True)
+    files = zip(caller.paths, VERSIONS, strict=True)
     imports_by_version = [
         _imports(path, caller.file_on(side)) for path, side in files if path is not None
     ]
@@ -123,7 +123,7 @@ def _calls(caller: Changed, function: Changed) -> bool:
         return False
     if function.file != caller.file and not _has_imported(caller, function):
         return False
-    code = "".join(own.code for own in (caller.a, caller.b) if own is not None)
+    code = "".join(own.code for own in (caller.old, caller.new) if own is not None)
     return f"attr='{name}'" in code or f"id='{name}'" in code
 
 
@@ -148,7 +148,7 @@ def find_causes(
         until: the time after which none begins.
     """
     # what diverges before what rounds
-    shortest = sorted(parted, key=lambda item: (item.proved, len(item.b.events)))
+    shortest = sorted(parted, key=lambda item: (item.proved, len(item.new.events)))
     places = {
         training.name: find_functions_at(training.comparison.first, functions)
         for training in shortest
@@ -162,7 +162,7 @@ def find_causes(
     by_name: dict[str, Cause] = {}
     size = WAVE
     while order:
-        earlier = Earlier.collect(by_name.values())
+        earlier = EarlierCauses.collect(by_name.values())
         order.sort(key=lambda item: earlier.knows(ran[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
@@ -231,7 +231,7 @@ def _run(
 
 
 def _cost(training: Traced) -> float:
-    return min(max(len(training.b.events) / _LONG, _LEAST), 1.0)
+    return min(max(len(training.new.events) / _LONG, _LEAST), 1.0)
 
 
 def _send(

@@ -32,12 +32,12 @@ _NEAR = 8
 _DEPTHS = 3
 #: functions that are named together, of all that are reverted at once.
 _FEW = 5
-#: what came of putting functions back.
-_AS_A, _AS_B, _ELSEWHERE, _FAILED = "as A", "as B", "elsewhere", "failed"
+#: outcomes of a trial: it trains as the old version does, as the new one, otherwise, or fails.
+_AS_OLD, _AS_NEW, _ELSEWHERE, _FAILED = "as old", "as new", "elsewhere", "failed"
 
 Group = tuple[Changed, ...]
-#: asks for groups, is sent the trace of each as far as there are recordings left, and returns the
-#: cause.
+#: yields groups to revert, is sent the trace of each as far as there are recordings left, and
+#: returns the cause.
 Search = Generator[list[Group], Mapping[Group, Trace], "Cause"]
 
 
@@ -48,7 +48,7 @@ def find_functions_at(
     if first is None:
         return ()
     frames = []
-    for event, side in ((first.b, "b"), (first.a, "a")):
+    for event, side in ((first.new, "new"), (first.old, "old")):
         if event is not None and event.file:
             frames.append((side, event.file, event.line))
             frames += [(side, caller.file, caller.line) for caller in event.callers]
@@ -79,7 +79,7 @@ def _holds(function: Function | None, line: int) -> bool:
 
 
 @dataclass(frozen=True)
-class Earlier:
+class EarlierCauses:
     """The results of the searches of other trainings.
 
     Attributes:
@@ -97,7 +97,7 @@ class Earlier:
         return all(f in self.moving or f in self.still or f in self.failed for f in functions)
 
     @classmethod
-    def collect(cls, causes: Iterable[Cause]) -> Earlier:
+    def collect(cls, causes: Iterable[Cause]) -> EarlierCauses:
         """Collect the results from the causes of some trainings."""
         causes_so_far = list(causes)
         moving = frozenset(function for cause in causes_so_far for function in cause.movers)
@@ -107,7 +107,7 @@ class Earlier:
 
 
 @dataclass(frozen=True)
-class _Came:
+class _Trial:
     """The result of a trial: a training with a group of functions reverted.
 
     Attributes:
@@ -125,7 +125,7 @@ class _Came:
     @property
     def moves(self) -> bool:
         """Return whether the training does something else than on the new version."""
-        return self.outcome in (_AS_A, _ELSEWHERE)
+        return self.outcome in (_AS_OLD, _ELSEWHERE)
 
     def fitting(self, group: Group) -> Group:
         """The functions of the group that could be reverted."""
@@ -134,7 +134,7 @@ class _Came:
 
 
 @dataclass
-class _SoFar:
+class _Findings:
     """The results of a search so far; as ``Cause``.
 
     Attributes:
@@ -180,17 +180,19 @@ class _State:
     training: Traced
     base: Group = ()
 
-    def with_(self, group: Sequence[Changed], trace: Trace) -> _State:
+    def revert(self, group: Sequence[Changed], trace: Trace) -> _State:
         """The same with further functions reverted."""
-        comparison = compare_with_ends(self.training.a, trace)
-        return _State(replace(self.training, comparison=comparison, b=trace), (*self.base, *group))
+        comparison = compare_with_ends(self.training.old, trace)
+        return _State(
+            replace(self.training, comparison=comparison, new=trace), (*self.base, *group)
+        )
 
 
-_Asking = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Came]]
-_Stepping = Generator[list[Group], Mapping[Group, Trace], _State]
+_Trials = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Trial]]
+_NextState = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
-def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> Search:
+def search(training: Traced, functions: Sequence[Changed], earlier: EarlierCauses) -> Search:
     """Revert movers of earlier trainings first, then the nearest functions, then all others.
 
     Args:
@@ -199,21 +201,21 @@ def search(training: Traced, functions: Sequence[Changed], earlier: Earlier) -> 
     place = _find_place(training, functions)
     near = [function for function in place if _is_revertible(function)]
     reverted = list(dict.fromkeys((*near, *list_revertible(training, functions))))
-    so_far, state = _SoFar(earlier.still), _State(training)
-    so_far.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
-    before = [function for function in reverted if function in earlier.moving]
-    # where it parts at what moves another, that is asked first
-    before = [function for function in before if function in place] or before
-    if before:
-        state = yield from _try_earlier_movers(state, before, so_far)
+    findings, state = _Findings(earlier.still), _State(training)
+    findings.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
+    movers = [function for function in reverted if function in earlier.moving]
+    # where it diverges at what moves another training, that is reverted first
+    movers = [function for function in movers if function in place] or movers
+    if movers:
+        state = yield from _try_earlier_movers(state, movers, findings)
     for _ in range(_DEPTHS):
-        if so_far.is_ended:
+        if findings.is_ended:
             break
-        state = yield from _search_level(state, reverted, functions, so_far)
-    return so_far.cause(place)
+        state = yield from _search_level(state, reverted, functions, findings)
+    return findings.cause(place)
 
 
-def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
+def _run_trials(state: _State, groups: Sequence[Group]) -> _Trials:
     """Return the result of reverting each group, beside those that are reverted already."""
     requested = {(*state.base, *group): group for group in groups}
     traces = (yield list(requested)) if requested else {}
@@ -223,30 +225,35 @@ def _traces_of(state: _State, groups: Sequence[Group]) -> _Asking:
     }
 
 
-def _try_earlier_movers(state: _State, before: Sequence[Changed], so_far: _SoFar) -> _Stepping:
+def _try_earlier_movers(
+    state: _State, movers: Sequence[Changed], findings: _Findings
+) -> _NextState:
     """Revert all functions that move other trainings at once; if this moves, each by itself."""
-    group = tuple(before)
-    came = (yield from _traces_of(state, [group])).get(group)
-    if came is None or not came.moves:
+    group = tuple(movers)
+    trial = (yield from _run_trials(state, [group])).get(group)
+    if trial is None or not trial.moves:
         return state
-    singly = {group: came}
+    trials_alone = {group: trial}
     if len(group) > 1:
-        singly = yield from _traces_of(state, [(function,) for function in group[:_NEAR]])
-    restoring = [function for (function,), result in singly.items() if result.outcome == _AS_A]
+        trials_alone = yield from _run_trials(state, [(function,) for function in group[:_NEAR]])
+    restoring = [
+        function for (function,), result in trials_alone.items() if result.outcome == _AS_OLD
+    ]
     if restoring:
-        so_far.alone, so_far.is_ended = restoring[0], True
+        findings.alone, findings.is_ended = restoring[0], True
         return state
-    movers = tuple(function for (function,), result in singly.items() if result.moves)
-    if 0 < len(movers) < len(group):
+    moving = tuple(function for (function,), result in trials_alone.items() if result.moves)
+    if 0 < len(moving) < len(group):
         # the others are not needed for what these do
-        together_result = singly.get(movers) or (yield from _traces_of(state, [movers])).get(movers)
-        if together_result is None or not together_result.moves:
+        joint_trial = trials_alone.get(moving)
+        joint_trial = joint_trial or (yield from _run_trials(state, [moving])).get(moving)
+        if joint_trial is None or not joint_trial.moves:
             return state
-        group, came = movers, together_result
-    so_far.moving += movers
-    so_far.together += () if movers else came.fitting(group)
-    so_far.whole = so_far.is_ended = came.outcome == _AS_A
-    return state.with_(group, came.trace)
+        group, trial = moving, joint_trial
+    findings.moving += moving
+    findings.together += () if moving else trial.fitting(group)
+    findings.whole = findings.is_ended = trial.outcome == _AS_OLD
+    return state.revert(group, trial.trace)
 
 
 @dataclass
@@ -255,7 +262,7 @@ class _Level:
 
     Attributes:
         alone, moving, together, still, failed: as of ``Cause``.
-        came: of every group that was reverted.
+        trials: of every group that was reverted.
         halves: of each group that moves the training.
         by_file: functions of a file, of which some fail by themselves.
     """
@@ -265,16 +272,16 @@ class _Level:
     together: list[Changed] = field(default_factory=list)
     still: list[Changed] = field(default_factory=list)
     failed: dict[Changed, str] = field(default_factory=dict)
-    came: dict[Group, _Came] = field(default_factory=dict)
+    trials: dict[Group, _Trial] = field(default_factory=dict)
     halves: list[list[Group]] = field(default_factory=list)
     by_file: list[Group] = field(default_factory=list)
 
-    def note(self, group: Group, turn: Mapping[Group, _Came]) -> list[Group]:
+    def note(self, group: Group, trials: Mapping[Group, _Trial]) -> list[Group]:
         """Note the result of a group, and return the smaller groups to revert next."""
-        outcome = turn[group].outcome
-        fitting = turn[group].fitting(group)
-        if outcome == _AS_B:
-            both = _is_inert_half(group, turn, self.halves)
+        outcome = trials[group].outcome
+        fitting = trials[group].fitting(group)
+        if outcome == _AS_NEW:
+            both = _is_inert_half(group, trials, self.halves)
             (self.together if both else self.still).extend(fitting)
             return []
         if len(fitting) > 1:
@@ -284,8 +291,8 @@ class _Level:
             return halves
         for function in fitting:
             if outcome == _FAILED:
-                self.failed[function] = turn[group].why
-            elif outcome == _AS_A:
+                self.failed[function] = trials[group].why
+            elif outcome == _AS_OLD:
                 self.alone = function
             else:
                 self.moving.append(function)
@@ -293,27 +300,29 @@ class _Level:
 
 
 def _search_level(
-    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], so_far: _SoFar
-) -> _Stepping:
+    state: _State, executed: Sequence[Changed], functions: Sequence[Changed], findings: _Findings
+) -> _NextState:
     """The nearest functions one by one, the others by halves and halves of halves."""
     near = _find_place(state.training, functions)
-    ranked = _rank(state, executed, near, so_far)
+    ranked = _rank(state, executed, near, findings)
     level = _Level()
-    groups = _first_groups(ranked, so_far.still_elsewhere.difference(near))
+    groups = _first_groups(ranked, findings.still_elsewhere.difference(near))
     while groups:
-        turn = yield from _traces_of(state, groups)
-        level.came.update(turn)
+        trials = yield from _run_trials(state, groups)
+        level.trials.update(trials)
         # what brings the old version back makes the others superfluous
-        as_a = [group for group in groups if group in turn and turn[group].outcome == _AS_A]
-        looked_at = as_a[:1] or groups
-        so_far.open += [function for group in looked_at if group not in turn for function in group]
+        as_old = [group for group in groups if group in trials and trials[group].outcome == _AS_OLD]
+        examined = as_old[:1] or groups
+        findings.open += [
+            function for group in examined if group not in trials for function in group
+        ]
         smaller: list[Group] = []
-        for group in [group for group in looked_at if group in turn]:
-            level.failed.update(turn[group].misfits)
+        for group in [group for group in examined if group in trials]:
+            level.failed.update(trials[group].misfits)
             if group not in level.by_file:
-                smaller += level.note(group, turn)
-            elif turn[group].moves:
-                level.together += yield from _minimize(state, group, turn[group], level.came)
+                smaller += level.note(group, trials)
+            elif trials[group].moves:
+                level.together += yield from _minimize(state, group, trials[group], level.trials)
         if level.alone is None:
             files = _group_by_file(level.failed, ranked, level.still)
             files = [group for group in files if group not in level.by_file]
@@ -323,14 +332,14 @@ def _search_level(
     if len(level.still) == len(ranked) > 1:
         # none of them by itself, but perhaps all of them
         all_functions = tuple(ranked)
-        level.came.update((yield from _traces_of(state, [all_functions])))
-        if all_functions in level.came and level.came[all_functions].moves:
+        level.trials.update((yield from _run_trials(state, [all_functions])))
+        if all_functions in level.trials and level.trials[all_functions].moves:
             level.still, level.together = [], list(all_functions)
     if level.failed and level.alone is None and not (level.moving or level.together):
         yield from _try_all(state, level, ranked)
-    so_far.still += level.still
-    so_far.failed.update(level.failed)
-    return (yield from _end_level(state, level, so_far))
+    findings.still += level.still
+    findings.failed.update(level.failed)
+    return (yield from _end_level(state, level, findings))
 
 
 def _try_all(
@@ -341,68 +350,70 @@ def _try_all(
     They may lie in several files, and some of them do nothing by themselves.
     """
     all_functions = tuple(ranked)
-    turn = yield from _traces_of(state, [all_functions])
-    level.came.update(turn)
-    if all_functions in turn and turn[all_functions].moves:
-        needed = yield from _minimize(state, all_functions, turn[all_functions], level.came)
+    trials = yield from _run_trials(state, [all_functions])
+    level.trials.update(trials)
+    if all_functions in trials and trials[all_functions].moves:
+        needed = yield from _minimize(state, all_functions, trials[all_functions], level.trials)
         # so many say of none that it is the cause
         level.together += needed if len(needed) <= _FEW else ()
 
 
-def _rank(state: _State, executed: Sequence[Changed], near: Group, so_far: _SoFar) -> list[Changed]:
+def _rank(
+    state: _State, executed: Sequence[Changed], near: Group, findings: _Findings
+) -> list[Changed]:
     """Return the functions to revert at this level, the nearest to the divergence first."""
     first = state.training.comparison.first
     # what did nothing before may do something with what is reverted since
-    excluded = {*state.base, *(function for function in so_far.failed if function not in near)}
+    excluded = {*state.base, *(function for function in findings.failed if function not in near)}
     candidates = [function for function in executed if function not in excluded]
     return sorted(candidates, key=lambda item: _distance(item, first, near))
 
 
-def _end_level(state: _State, level: _Level, so_far: _SoFar) -> _Stepping:
+def _end_level(state: _State, level: _Level, findings: _Findings) -> _NextState:
     """Revert all that moves the training, to see whether that restores the old behaviour."""
-    so_far.is_ended = True
+    findings.is_ended = True
     if level.alone is not None and not state.base:
-        so_far.alone = level.alone
-        so_far.moving += level.moving
+        findings.alone = level.alone
+        findings.moving += level.moving
         return state
     if level.alone is not None:
-        so_far.moving.append(level.alone)
-        so_far.whole = True
+        findings.moving.append(level.alone)
+        findings.whole = True
         return state
-    so_far.moving += level.moving
-    so_far.together += level.together
+    findings.moving += level.moving
+    findings.together += level.together
     group = (*level.moving, *level.together)
     if not group:
         return state
-    came = level.came.get(group) or (yield from _traces_of(state, [group])).get(group)
-    if came is not None and came.moves:
-        so_far.whole = came.outcome == _AS_A
-        if not so_far.whole:
-            so_far.is_ended = False
-            return state.with_(group, came.trace)
+    trial = level.trials.get(group) or (yield from _run_trials(state, [group])).get(group)
+    if trial is not None and trial.moves:
+        findings.whole = trial.outcome == _AS_OLD
+        if not findings.whole:
+            findings.is_ended = False
+            return state.revert(group, trial.trace)
     return state
 
 
 def _minimize(
-    state: _State, group: Group, came: _Came, results: dict[Group, _Came]
+    state: _State, group: Group, trial: _Trial, results: dict[Group, _Trial]
 ) -> Generator[list[Group], Mapping[Group, Trace], Group]:
     """Those of a group without which it does something else: parts are left out, ever smaller.
 
     Args:
-        came: of the whole group.
-        results: what came of groups, to which what is asked here is added.
+        trial: of the whole group.
+        results: of groups; those of this search are added.
     """
-    needed = came.fitting(group)
+    needed = trial.fitting(group)
     size = len(needed) // 2
     while size:
         parts = [needed[n : n + size] for n in range(0, len(needed), size)]
-        without = [tuple(function for function in needed if function not in part) for part in parts]
-        turn = yield from _traces_of(state, [spread for spread in without if spread])
-        results.update(turn)
-        less = [
-            spread for spread in without if spread in turn and turn[spread].outcome == came.outcome
-        ]
-        needed, size = (less[0], min(size, len(less[0]) // 2)) if less else (needed, size // 2)
+        rests = [tuple(function for function in needed if function not in part) for part in parts]
+        trials = yield from _run_trials(state, [rest for rest in rests if rest])
+        results.update(trials)
+        enough = [r for r in rests if r in trials and trials[r].outcome == trial.outcome]
+        needed, size = (
+            (enough[0], min(size, len(enough[0]) // 2)) if enough else (needed, size // 2)
+        )
     return needed
 
 
@@ -435,7 +446,7 @@ def _distance(function: Changed, first: Divergence | None, near: Sequence[Change
     """From the place where traces part: at it, in a file of it, in its folder, in its package."""
     if function in near:
         return near.index(function)
-    events = [event for event in (first.b, first.a) if event is not None] if first else []
+    events = [event for event in (first.new, first.old) if event is not None] if first else []
     files = [event.file for event in events if event.file]
     files += [caller.file for event in events for caller in event.callers]
     if function.file in files:
@@ -448,11 +459,12 @@ def _distance(function: Changed, first: Divergence | None, near: Sequence[Change
 
 
 def _is_inert_half(
-    group: Group, came: Mapping[Group, _Came], split: Sequence[Sequence[Group]]
+    group: Group, trials: Mapping[Group, _Trial], split: Sequence[Sequence[Group]]
 ) -> bool:
     """Return whether a group is half of one that moves the training, and neither half does."""
     return any(
-        group in halves and all(half in came and came[half].outcome == _AS_B for half in halves)
+        group in halves
+        and all(half in trials and trials[half].outcome == _AS_NEW for half in halves)
         for halves in split
     )
 
@@ -491,7 +503,7 @@ def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Chan
     """Functions that a training executes and that can be reverted."""
     names = {
         (file, name)
-        for side in (training.a, training.b)
+        for side in (training.old, training.new)
         for file, functions_of_file in side.header.get("functions", {}).items()
         for name in functions_of_file
     }
@@ -519,23 +531,23 @@ def make_trial(training: Training, group: Group, number: int) -> Training:
     return Training(training.owner, name, {**training.job, "swap": list_old_code(group)})
 
 
-def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Came:
+def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
     by_key = {function.key: function for function in group}
     misfits = tuple(
         (by_key[file, name], why)
         for file, name, why in trace.header.get("misfits", ())
         if (file, name) in by_key
     )
-    for outcome, side in ((_AS_A, training.a), (_AS_B, training.b)):
+    for outcome, side in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
         if not _errors(trace) - _errors(side) and compare_with_ends(side, trace).verdict == "equal":
-            return _Came(outcome, trace, misfits=misfits)
+            return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
-        return _Came(_FAILED, trace, last_words(trace.failure), misfits)
-    if new_errors := _errors(trace) - _errors(training.a) - _errors(training.b):
+        return _Trial(_FAILED, trace, last_words(trace.failure), misfits)
+    if new_errors := _errors(trace) - _errors(training.old) - _errors(training.new):
         name, error = min(new_errors)
         why = f"{name} is {error}, as on neither version"
-        return _Came(_FAILED, trace, why, misfits)
-    return _Came(_ELSEWHERE, trace, misfits=misfits)
+        return _Trial(_FAILED, trace, why, misfits)
+    return _Trial(_ELSEWHERE, trace, misfits=misfits)
 
 
 def _errors(trace: Trace) -> set[tuple[str, str]]:
@@ -546,7 +558,10 @@ def _errors(trace: Trace) -> set[tuple[str, str]]:
 def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
     """The functions that raise what one side alone answers with an error."""
     nearest: Group = ()
-    for trace, reference, side in ((training.b, training.a, "b"), (training.a, training.b, "a")):
+    for trace, reference, side in (
+        (training.new, training.old, "new"),
+        (training.old, training.new, "old"),
+    ):
         raised = {name for name, _ in _errors(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:

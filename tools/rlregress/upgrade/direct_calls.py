@@ -238,7 +238,7 @@ def _run(
         return _answers(part, side, functions, requested, until)
 
     progress.begin(stage, len(trainings), size)
-    answers: dict[str, Any] = sides.on("B", trainings, work)
+    answers: dict[str, Any] = sides.on("new", trainings, work)
     return answers
 
 

@@ -60,7 +60,7 @@ def _way(comparison: Comparison) -> tuple[object, ...]:
     first = comparison.first
     if first is None:
         return (comparison.verdict,)
-    return (comparison.verdict, first.kind, first.part, _place(first.a), _place(first.b))
+    return (comparison.verdict, first.kind, first.part, _place(first.old), _place(first.new))
 
 
 def _place(event: Event | None) -> tuple[str, str]:

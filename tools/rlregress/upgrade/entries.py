@@ -29,8 +29,6 @@ from rlregress.upgrade.inventory import COMPILED, Inventory
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
 
-_SIDES = {"A": "old", "B": "new"}
-
 
 def list_framework(
     name: str,
@@ -76,12 +74,12 @@ def make_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> E
     """Return the entry of a training that ran on both sides."""
     state, reason = _traced_state(traced)
     first = traced.comparison.first
-    if first is not None and first.types and first.b is not None and not reason:
-        reason = f"{model.OTHER_TYPES}: {first.types}, {first.b.place} in {first.b.function}"
+    if first is not None and first.types and first.new is not None and not reason:
+        reason = f"{model.OTHER_TYPES}: {first.types}, {first.new.place} in {first.new.function}"
     parted = []
     if first is not None:
         # by how much, too: another divergence may begin at the same place
-        places = [str(event.place) for event in (first.a, first.b) if event]
+        places = [str(event.place) for event in (first.old, first.new) if event]
         parted = [first.kind, first.part, f"{first.gap:.1g}", *places]
     return Entry(
         kind=kind,
@@ -105,25 +103,27 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
         return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared)}"
     if traced.comparison.trains_the_same and traced.comparison.first is not None:
         return model.DIFFERS, explain.written(traced.comparison.first)
+    if traced.comparison.not_compared:
+        return model.IN_PART, explain.beyond_rounding(traced.comparison)
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 
 
 def _crashed(crash: Crash) -> tuple[str, str]:
-    return model.NEW_FAILS if crash.side == "B" else model.OLD_FAILED, str(crash)
+    return model.NEW_FAILS if crash.side == "new" else model.OLD_FAILED, str(crash)
 
 
 def make_untraced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
     """Return the entry of a training that could not be compared."""
     sentence = "; ".join(dict.fromkeys(lost.sides.values()))
-    where = " and the ".join(f"{_SIDES[label]} version" for label in lost.sides)
+    where = " and the ".join(f"{label} version" for label in lost.sides)
     state, reason = model.NEVER, f"on the {where}: {sentence}"
     if lost.crash is not None:
         state, reason = _crashed(lost.crash)
-    elif lost.supported.get("A") and not lost.supported.get("B"):
+    elif lost.supported.get("old") and not lost.supported.get("new"):
         state, reason = model.DIFFERS, f"the new version no longer offers it: {sentence}"
-    elif not lost.supported.get("A"):
-        new = lost.supported.get("B")
+    elif not lost.supported.get("old"):
+        new = lost.supported.get("new")
         state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
     return Entry(
         kind=kind,
@@ -200,10 +200,9 @@ def list_details(
 
 
 def _not_probed(missing: NotProbed, framework: str) -> Entry:
-    where = missing.side.replace("A", "old").replace("B", "new")
     return Entry(
         kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
-        state=model.CANNOT, reason=f"{where}: {missing.text}", content=missing.text,
+        state=model.CANNOT, reason=f"{missing.side}: {missing.text}", content=missing.text,
     )  # fmt: skip
 
 
@@ -214,8 +213,8 @@ def list_defaults(
     changed = [
         Entry(
             kind=model.DEFAULT, name=f"{default.owner} {default.name}", framework=framework,
-            summary=f"{default.a} -> {default.b}", state=model.DIFFERS,
-            content=f"{default.a} -> {default.b}",
+            summary=f"{default.old} -> {default.new}", state=model.DIFFERS,
+            content=f"{default.old} -> {default.new}",
         )
         for default in defaults
     ]  # fmt: skip
@@ -237,8 +236,7 @@ def list_environments(moved: Iterable[Moved]) -> list[Entry]:
 def _environment(shift: Moved) -> Entry:
     state, reason = model.SAME, ""
     if shift.missing:
-        where = " and ".join(_SIDES[label] for label in shift.missing)
-        state, reason = model.CANNOT, f"{where}: {shift.note}"
+        state, reason = model.CANNOT, f"{shift.missing}: {shift.note}"
     elif shift.moves:
         state, reason = model.DIFFERS, shift.words
     elif shift.note:
@@ -412,12 +410,14 @@ def _piece(
         state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
     elif state == model.NEVER:
         state, reason, by = _not_executed(execution, unnamed, reasons)
+    elif state == model.IN_PART:
+        reason = execution.missed or "the trainings that execute it are compared in part"
     elif state == model.NOT_COMPARED and model.NEW_FAILS in (
         checks[name][0] for name in trainings if name in checks
     ):
         reason = "executed only by trainings that end in an error on the new version"
     state, reason = _by_calls(execution, state, reason)
-    own = function.b or function.a
+    own = function.new or function.old
     assert own is not None
     notes = [f"line {branch.line}: {branch.summary}" for branch in execution.one_way]
     kind = model.MODULE if function.name == MODULE else model.FUNCTION
@@ -435,7 +435,7 @@ def _piece(
         culprit=any(function in cause.movers for cause in causes if cause is not None),
         file=function.file,
         line=own.first,
-        content="\n".join(piece.whole if piece else "" for piece in (function.a, function.b)),
+        content="\n".join(piece.whole if piece else "" for piece in (function.old, function.new)),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
-from rlregress.model.recorded_traces import Traced
+from rlregress.model.recorded_traces import VERSIONS, Traced
 from rlregress.model.upgrade_result import LATE, Cause, OfFramework
 from rlregress.tracing.child_processes import note_cut
 from rlregress.upgrade import (
@@ -105,13 +105,13 @@ class FrameworkDifferences:
                 and no lines.
         """
         if keep:
-            return {"A": [], "B": []}
+            return {"old": [], "new": []}
         lines: dict[str, Noted] = {
-            label: [[piece.file_on(label.lower()), piece.name] for piece in self.differing]
-            for label in "AB"
+            label: [[piece.file_on(label), piece.name] for piece in self.differing]
+            for label in VERSIONS
         }
         if not any(piece.how == REMOVED for piece in self.differing):
-            del lines["A"]
+            del lines["old"]
         return lines
 
 

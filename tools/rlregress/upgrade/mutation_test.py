@@ -162,9 +162,9 @@ def seed_installed(
         trainings = {
             training.name: training for training in compared_trainings.list_trainings(adapter)
         }
-        recorded = sides.record_once("B", list(trainings.values()), lines=True)
+        recorded = sides.record_once("new", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
-        record = partial(sides.record_once, "B")
+        record = partial(sides.record_once, "new")
         most = 0 if by_calls else len(trainings)
         seeded = seed(faults, trainings, traces, record, say, most)
         if not by_calls:
@@ -188,7 +188,7 @@ def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
 
 def _faults(execution: PieceExecution) -> list[Mutant]:
     function = execution.function
-    path, own = function.paths[1], function.b
+    path, own = function.paths[1], function.new
     if function.how == REMOVED or function.at_import or path is None or own is None:
         return []
     text = source.read_text(path)

@@ -180,13 +180,13 @@ def can_differ(pieces: Iterable[Changed]) -> bool:
     To read a large package takes many seconds, and most edits are of the bodies of functions.
     """
     return any(
-        piece.a is None
-        or piece.b is None
+        piece.old is None
+        or piece.new is None
         or piece.at_import
         or piece.was
         or piece.name.endswith("__init__")
-        or _HEADS.findall(piece.a.code) != _HEADS.findall(piece.b.code)
-        or _GOES.search(piece.b.whole)
+        or _HEADS.findall(piece.old.code) != _HEADS.findall(piece.new.code)
+        or _GOES.search(piece.new.whole)
         for piece in pieces
     )
 
@@ -632,8 +632,8 @@ def _values(path: str, before: griffe.Attribute, after: griffe.Attribute) -> Ite
     elif new is not _COMPUTED and old is not _COMPUTED:
         if isinstance(old, dict) and isinstance(new, dict):
             old, new = (
-                {key: a[key] for key in a if key not in b or a[key] != b[key]}
-                for a, b in ((old, new), (new, old))
+                {key: own[key] for key in own if key not in other or own[key] != other[key]}
+                for own, other in ((old, new), (new, old))
             )
         yield _change("value", path, after, f"{path} is {new} (was {old})")
 

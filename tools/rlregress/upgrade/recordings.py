@@ -195,7 +195,7 @@ def _repeat(
         stand_for: training -> the one that stands for it. If that one does not repeat itself, each
             stands for itself afterwards.
     """
-    a, b = traces
+    old, new = traces
     repetitions: dict[str, tuple[Repeated, Repeated]] = {}
     to_repeat = [
         training for training in trainings if stand_for.get(training.name) == training.name
@@ -205,18 +205,18 @@ def _repeat(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
         )
         progress.begin(expected_stages.REPETITION, 2 * len(to_repeat))
-        old, new = sides.record(
+        old_again, new_again = sides.record(
             [compared_trainings.name_first_difference(t, once[t.name]) for t in to_repeat],
             again=True,
             until=options.until("causes"),
         )
-        names = [
-            training.name for training in to_repeat if training.name in old.keys() & new.keys()
-        ]
+        recorded = old_again.keys() & new_again.keys()
+        names = [training.name for training in to_repeat if training.name in recorded]
         if len(names) < len(to_repeat):
             note_cut("repetitions of trainings that differ: they count as different")
         repetitions |= {
-            n: compared_trainings.pair_repetitions((a[n], b[n]), (old[n], new[n])) for n in names
+            n: compared_trainings.pair_repetitions((old[n], new[n]), (old_again[n], new_again[n]))
+            for n in names
         }
         # what stands for others has to repeat itself
         loose = {
@@ -266,7 +266,7 @@ def _measure_rounding(
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
     progress.begin("measuring rounding", sum(map(len, copies.values())))
     recorded = sides.record_once(
-        "A",
+        "old",
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
         until=options.until("causes"),
     )
@@ -308,7 +308,7 @@ def find_causes(
         parted,
         by_name,
         differing,
-        lambda jobs: sides.record_once("B", list(jobs), until=options.until("causes")),
+        lambda jobs: sides.record_once("new", list(jobs), until=options.until("causes")),
         until=options.until("causes"),
     )
     if parted and differing and is_over(options.until("causes")):

@@ -80,13 +80,13 @@ class Requested:
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
 
-def on_environment(a: Requested, b: Requested) -> tuple[Requested, Requested]:
+def on_environment(old: Requested, new: Requested) -> tuple[Requested, Requested]:
     """Return both versions; if one is an environment of the user's, the other is based on it."""
-    if a.environment is not None and (b.requirements or b.tree):
-        return a, replace(b, base=a.environment)
-    if b.environment is not None and (a.requirements or a.tree):
-        return replace(a, base=b.environment), b
-    return a, b
+    if old.environment is not None and (new.requirements or new.tree):
+        return old, replace(new, base=old.environment)
+    if new.environment is not None and (old.requirements or old.tree):
+        return replace(old, base=new.environment), new
+    return old, new
 
 
 def python_in(environment: Path) -> str:

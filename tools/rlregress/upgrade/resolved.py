@@ -36,8 +36,8 @@ class Pair:
         imports: what differs of what a script imports.
     """
 
-    a: ResolvedSide
-    b: ResolvedSide
+    old: ResolvedSide
+    new: ResolvedSide
     pinned: frozenset[str]
     adapters: tuple[Adapter, ...]
     imports: Mapping[str, Sequence[str]]
@@ -49,8 +49,8 @@ class Pair:
 
 
 def resolve(
-    a: Requested,
-    b: Requested,
+    old: Requested,
+    new: Requested,
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
     say: cached_folders.Say = cached_folders.silent,
@@ -64,19 +64,19 @@ def resolve(
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    old, new = with_versions(a, b, adapters, say)
-    return Pair(old, new, pinned, tuple(adapters), affected.imports(a, b, pinned))
+    sides = with_versions(old, new, adapters, say)
+    return Pair(*sides, pinned, tuple(adapters), affected.imports(old, new, pinned))
 
 
 def with_versions(
-    a: Requested, b: Requested, adapters: Sequence[Adapter], say: cached_folders.Say
+    old: Requested, new: Requested, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[ResolvedSide, ResolvedSide]:
     """Both sides with the versions of what they pin and need.
 
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    sides = {"A": a, "B": b}
+    sides = {"old": old, "new": new}
     complete = {
         label: side.base is None and (bool(side.python) or version_resolution.another_torch(side))
         for label, side in sides.items()
@@ -87,8 +87,8 @@ def with_versions(
         if side.requirements or side.python
     }
     versions = common_versions.resolve(problems, say)
-    old, new = (
+    old_side, new_side = (
         ResolvedSide(label, side, versions.get(label), complete[label])
         for label, side in sides.items()
     )
-    return old, new
+    return old_side, new_side

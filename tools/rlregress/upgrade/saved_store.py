@@ -477,7 +477,7 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
         saving = [adapter for adapter in frameworks.installed() if adapter.load]
         for adapter in saving:
             _check_release(adapter)
-        return current("A"), saving
+        return current("old"), saving
     concerned = [
         adapter
         for adapter in affected.adapters(base, request, affected.packages(base, request))

@@ -71,7 +71,7 @@ def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int
     """
     progress.begin(f"recording {script.name} on both versions", 2)
     until = both.options.until("script")
-    old, new = both.sides.record([script], {"A": True, "B": True}, until=until)
+    old, new = both.sides.record([script], {"old": True, "new": True}, until=until)
     if script.name not in old or script.name not in new:
         return script, (old, new), 0, 0.0
     seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))
@@ -100,7 +100,7 @@ def _compare(
         expect: is told whether they differ, before what follows from it begins.
     """
     name, options = script.name, both.options
-    a, b = traces
+    old_traces, new_traces = traces
 
     def record_again(comparison: Comparison) -> tuple[Trace, Trace] | None:
         expect(True)
@@ -114,9 +114,11 @@ def _compare(
         return None
 
     compared_script: Traced | NotTraced
-    if name in a and name in b:
+    if name in old_traces and name in new_traces:
         expect(False)
-        compared_script = compared_trainings.compare_training(name, a[name], b[name], record_again)
+        compared_script = compared_trainings.compare_training(
+            name, old_traces[name], new_traces[name], record_again
+        )
     else:
         note_cut(f"{name}; --steps records fewer environment steps")
         compared_script = compared_trainings.report_too_late(script, options.minutes)
@@ -147,7 +149,7 @@ def _find_names(both: BothVersions, compared_script: Traced | NotTraced) -> Scri
         # what ended in an error may not have imported everything
         places = {
             place
-            for trace in (compared_script.a, compared_script.b)
+            for trace in (compared_script.old, compared_script.new)
             for place in trace.header["folders_imported"]
         }
         own = names_in_script.files_of(path, names)

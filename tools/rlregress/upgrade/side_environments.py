@@ -21,7 +21,6 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.model.recorded_traces import SHORT
 from rlregress.model.upgrade_result import SideInfo
 from rlregress.tracing.recording_processes import Side, current_paths
 from rlregress.upgrade import (
@@ -77,7 +76,7 @@ class Prepared:
     def lines(self) -> list[str]:
         """Return sentences that describe this version."""
         source = ", from the cache" if self.cached else ""
-        first = f"{SHORT[self.side.label]}: {self.requested.text} ({self.how}{source})"
+        first = f"{self.side.label}: {self.requested.text} ({self.how}{source})"
         rows = [f"  {x}" for x in self.requested.understood]
         rows += [f"  because {why}" for why in self.why]
         rows += [f"  with {', '.join(self.further)}"] if self.further else []
@@ -119,18 +118,18 @@ def prepare(
     Raises:
         UserError: no network, a tree without a framework, an unknown distribution to lend.
     """
-    a, b = (prepared(side, pair.adapters, say) for side in (pair.a, pair.b))
-    distributions = closures.on_path(a.side), closures.on_path(b.side)
+    old, new = (prepared(side, pair.adapters, say) for side in (pair.old, pair.new))
+    distributions = closures.on_path(old.side), closures.on_path(new.side)
     closures.check_lent(lend, distributions)
-    if any(x.requested.tree or x.requested.environment for x in (a, b)):
+    if any(x.requested.tree or x.requested.environment for x in (old, new)):
         # as they are: the user made them
-        return a, b
-    rows = [_roots(x, y, pair.adapters) for x, y in ((a, b), (b, a))]
+        return old, new
+    rows = [_roots(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
     suite = dependencies.on_a_side(pair.adapters)
     old_absent = closures.find_absent(rows[0], rows[1], distributions, suite, lend)
     new_absent = closures.find_absent(rows[1], rows[0], distributions[::-1], suite, lend)
-    return _hide_absent(a, old_absent, distributions[0]), _hide_absent(
-        b, new_absent, distributions[1]
+    return _hide_absent(old, old_absent, distributions[0]), _hide_absent(
+        new, new_absent, distributions[1]
     )
 
 

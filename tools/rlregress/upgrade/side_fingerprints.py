@@ -148,7 +148,9 @@ def _answer(id: str, observation: Mapping[str, Any], functions: list[Function]) 
     )
 
 
-def compare_fingerprints(a: Fingerprint, b: Fingerprint, later: Collection[Key] = ()) -> Details:
+def compare_fingerprints(
+    old: Fingerprint, new: Fingerprint, later: Collection[Key] = ()
+) -> Details:
     """Compare the answers of both versions to the same probes.
 
     Args:
@@ -161,20 +163,20 @@ def compare_fingerprints(a: Fingerprint, b: Fingerprint, later: Collection[Key] 
     gone = Answer(
         variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
     )
-    for key in sorted(set(a.found) | set(b.found)):
-        old, new = a.found.get(key, gone), b.found.get(key, gone)
-        if old.why == new.why == ABSENT and key in later:
-            absent.append(_not_probed(key, old, new))
-        elif old.observed is None or new.observed is None:
-            not_probed.append(_not_probed(key, old, new))
-        elif old.variant != new.variant or (
-            old.variant is None and not _same(old.observed, new.observed)
+    for key in sorted(set(old.found) | set(new.found)):
+        before, after = answers = old.found.get(key, gone), new.found.get(key, gone)
+        if before.why == after.why == ABSENT and key in later:
+            absent.append(_not_probed(key, *answers))
+        elif before.observed is None or after.observed is None:
+            not_probed.append(_not_probed(key, *answers))
+        elif before.variant != after.variant or (
+            before.variant is None and not _same(before.observed, after.observed)
         ):
-            changed.append(changed_detail(key, old, new))
+            changed.append(changed_detail(key, *answers))
         else:
             same += 1
     # what is recognised explains more than what matches nothing
-    changed.sort(key=lambda item: (item.b.variant is None, item.a.variant is None))
+    changed.sort(key=lambda item: (item.new.variant is None, item.old.variant is None))
     return Details(
         same=same, changed=tuple(changed), not_probed=tuple(not_probed), absent=tuple(absent)
     )
@@ -187,8 +189,8 @@ def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     return ChangedDetail(
         id=detail.id,
         scope=key[1],
-        a=old,
-        b=new,
+        old=old,
+        new=new,
         question=detail.question,
         # what follows from a documented variant does not follow from an unknown one
         consequence=detail.consequence if new.variant is not None else "",
@@ -203,7 +205,7 @@ def _same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
 
 
 def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
-    missing = [(label, x) for label, x in (("A", old), ("B", new)) if x.observed is None]
+    missing = [(label, x) for label, x in (("old", old), ("new", new)) if x.observed is None]
     side = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
     texts = dict.fromkeys(x.text for _, x in missing)
@@ -218,29 +220,31 @@ def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
     )
 
 
-def changed_defaults(a: Fingerprint, b: Fingerprint) -> list[ChangedDefault]:
+def changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDefault]:
     """Hyperparameters and parameters that both sides have, with other defaults."""
     changed = []
-    for key in sorted(set(a.defaults) & set(b.defaults)):
+    for key in sorted(set(old.defaults) & set(new.defaults)):
         algorithm, _, scope = key.partition(" ")
-        changed += _list_differing(f"{algorithm} [{scope}]", a.defaults[key], b.defaults[key])
-    for owner in sorted(set(a.signatures) & set(b.signatures)):
-        changed += _list_differing(owner, a.signatures[owner], b.signatures[owner])
+        changed += _list_differing(f"{algorithm} [{scope}]", old.defaults[key], new.defaults[key])
+    for owner in sorted(set(old.signatures) & set(new.signatures)):
+        changed += _list_differing(owner, old.signatures[owner], new.signatures[owner])
     return changed
 
 
-def _list_differing(owner: str, a: Mapping[str, str], b: Mapping[str, str]) -> list[ChangedDefault]:
+def _list_differing(
+    owner: str, old: Mapping[str, str], new: Mapping[str, str]
+) -> list[ChangedDefault]:
     return [
-        ChangedDefault(owner=owner, name=name, a=value, b=b[name])
-        for name, value in a.items()
-        if b.get(name, value) != value
+        ChangedDefault(owner=owner, name=name, old=value, new=new[name])
+        for name, value in old.items()
+        if new.get(name, value) != value
     ]
 
 
-def unread(a: Fingerprint, b: Fingerprint) -> list[str]:
+def unread(old: Fingerprint, new: Fingerprint) -> list[str]:
     """Defaults that could not be compared, each with the side and the reason."""
     return [
         f"{key} on {in_words(label)}: {why}"
-        for label, side in (("A", a), ("B", b))
+        for label, side in (("old", old), ("new", new))
         for key, why in sorted(side.unread.items())
     ]

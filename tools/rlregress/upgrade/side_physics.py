@@ -32,19 +32,19 @@ PHYSICS_STEPS = 200
 EPISODES = 20
 
 
-def compare_physics(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[Moved]:
+def compare_physics(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Moved]:
     """Compare the results of fixed actions on both versions."""
-    return [_with_types(_compare_environment(id, a[id], b[id]), a[id], b[id]) for id in a]
+    return [_with_types(_compare_environment(id, old[id], new[id]), old[id], new[id]) for id in old]
 
 
-def _with_types(without_types: Moved, a: Mapping[str, Any], b: Mapping[str, Any]) -> Moved:
+def _with_types(without_types: Moved, old: Mapping[str, Any], new: Mapping[str, Any]) -> Moved:
     """Return it with the types that differ, which the numbers do not show."""
-    pairs = zip_longest(a.get("types", ()), b.get("types", ()), fillvalue=(math.inf, ""))
-    for (row, old), (new_row, new) in pairs:
-        if (row, old) != (new_row, new) and not without_types.note:
-            step = int(min(row, new_row))
+    pairs = zip_longest(old.get("types", ()), new.get("types", ()), fillvalue=(math.inf, ""))
+    for (old_row, old_types), (new_row, new_types) in pairs:
+        if (old_row, old_types) != (new_row, new_types) and not without_types.note:
+            step = int(min(old_row, new_row))
             first = step if without_types.step is None else min(step, without_types.step)
-            words = describe_other_types(old, new) if old and new else ""
+            words = describe_other_types(old_types, new_types) if old_types and new_types else ""
             return replace(without_types, step=first, types=words or "types change at another step")
     return without_types
 
@@ -69,18 +69,18 @@ def _compare_environment(id: str, old: Mapping[str, Any], new: Mapping[str, Any]
     if "error" in old and "error" in new:
         return Moved(environment=id, step=None, note="on neither side")
     if "error" in old or "error" in new:
-        side = "A" if "error" in old else "B"
+        side = "old" if "error" in old else "new"
         return Moved(
             environment=id,
             step=None,
-            note=str((old if side == "A" else new)["error"]),
+            note=str((old if side == "old" else new)["error"]),
             missing=side,
         )
-    for step, (row, row_b) in enumerate(zip(old["rows"], new["rows"], strict=False)):
-        if len(row) != len(row_b):
-            shapes = f"{len(row) - 1} and {len(row_b) - 1} numbers"
+    for step, (row, new_row) in enumerate(zip(old["rows"], new["rows"], strict=False)):
+        if len(row) != len(new_row):
+            shapes = f"{len(row) - 1} and {len(new_row) - 1} numbers"
             return Moved(environment=id, step=step, note=f"the observations have {shapes}")
-        if row != row_b:
+        if row != new_row:
             end = min(_end(answers, step) for answers in (old, new))
             rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
@@ -105,16 +105,17 @@ def _end(played: Mapping[str, Any], step: int) -> int:
     return begins[number] if number < len(begins) else len(played["rows"])
 
 
-def _returns(a: Mapping[str, Any], b: Mapping[str, Any], step: int) -> str:
+def _returns(old: Mapping[str, Any], new: Mapping[str, Any], step: int) -> str:
     """In words, of a policy's episodes: which is the first that differs, and what they return."""
-    if "returns" not in a or "returns" not in b:
+    if "returns" not in old or "returns" not in new:
         return ""
-    old, new = a["returns"], b["returns"]
+    old_returns, new_returns = old["returns"], new["returns"]
     # the same seeds on both sides
-    gaps = np.subtract(new, old)
+    gaps = np.subtract(new_returns, old_returns)
     half = stdtrit(len(gaps) - 1, 0.975) * gaps.std(ddof=1) / len(gaps) ** 0.5
     low, high = gaps.mean() - half, gaps.mean() + half
     return (
-        f"episode {bisect_right(a['begins'], step)} of {len(old)}; mean returns {fmean(old):.4g} "
-        f"and {fmean(new):.4g}, difference {low:+.3g} to {high:+.3g}"
+        f"episode {bisect_right(old['begins'], step)} of {len(old_returns)}; mean returns "
+        f"{fmean(old_returns):.4g} and {fmean(new_returns):.4g}, difference {low:+.3g} to "
+        f"{high:+.3g}"
     )

@@ -17,14 +17,12 @@ from typing import Any
 from rlregress import frameworks, progress
 from rlregress.errors import UserError
 from rlregress.inside import error_origin
-from rlregress.model.recorded_traces import Trace
+from rlregress.model.recorded_traces import VERSIONS, Trace
 from rlregress.tracing import child_processes, recording_processes, trace_reader
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import cached_folders, compared_trainings
 from rlregress.upgrade.compared_trainings import Training
 
-#: marks of the two sides, as the files of their answers carry them.
-MARKS = ("a", "b")
 #: whether it is noted what is reached: the lines of all functions, or of some; see
 #: ``inside.trace_worker``.
 Noted = bool | Sequence[Sequence[str]]
@@ -75,11 +73,11 @@ class Sides:
         Args:
             until: the time at which it ends; it is the last argument, unless there is none.
         """
-        a, b = (
+        old, new = (
             self._pool.submit(question, side, folder / f"{name}.json", *arguments, *end)
             for side, folder, end in zip(self._sides, self._folders, self._ends(until), strict=True)
         )
-        return a, b
+        return old, new
 
     def _ends(self, until: float | None) -> tuple[list[float], list[float]]:
         """The times at which either version ends; none: there is no limit."""
@@ -110,28 +108,30 @@ class Sides:
         noting = {t.name: replace(t, job={**t.job, "imports": True}) for t in trainings}
 
         def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
-            a: dict[str, Trace] = {}
-            b: dict[str, Trace] = {}
-            while waiting := [noting[training.name] for training in part if training.name not in b]:
+            old: dict[str, Trace] = {}
+            new: dict[str, Trace] = {}
+            while waiting := [
+                noting[training.name] for training in part if training.name not in new
+            ]:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
-                recorded_now = self._record_on("B", waiting, lines, "", half)
+                recorded_now = self._record_on("new", waiting, lines, "", half)
                 names = choose(recorded_now)
-                a |= self._record_on("A", [by_name[name] for name in names], lines, "", until)
+                old |= self._record_on("old", [by_name[name] for name in names], lines, "", until)
                 for _ in range(len(recorded_now) - len(names)):
                     _advance(True, was_stored=True)
-                b |= recorded_now
+                new |= recorded_now
                 if not recorded_now:
                     break
-            return a, b
+            return old, new
 
         tasks = [self._pool.submit(work, trainings[n :: self._workers])
                  for n in range(self._workers)]  # fmt: skip
-        a, b = (
+        old, new = (
             {name: trace for task in tasks for name, trace in task.result()[number].items()}
             for number in range(2)
         )
-        return self._confirmed(trainings, a, b)
+        return self._confirmed(trainings, old, new)
 
     def _record_on(
         self,
@@ -141,7 +141,7 @@ class Sides:
         mark: str,
         until: float | None = None,
     ) -> dict[str, Trace]:
-        number, noted = "AB".index(label), lines.get(label, False)
+        number, noted = VERSIONS.index(label), lines.get(label, False)
         side, folder = self._sides[number], self._folders[number]
         return recorded(trainings, side, folder, mark, noted, True, until)
 
@@ -160,32 +160,32 @@ class Sides:
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         mark = "-2" if again else ""
-        tasks: dict[str, list[Future[dict[str, Trace]]]] = {"A": [], "B": []}
-        ends = dict(zip("AB", self._ends(until), strict=True))
+        tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
+        ends = dict(zip(VERSIONS, self._ends(until), strict=True))
         # a part of both sides, then the next: where time ends, or the user, there are pairs
-        for start, label in itertools.product(range(self._workers), "AB"):
+        for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
             task = self._pool.submit(self._record_on, label, part, lines, mark, *ends[label])
             tasks[label].append(task)
-        a, b = (
+        old, new = (
             {
                 name: other_trace
                 for task in tasks[label]
                 for name, other_trace in task.result().items()
             }
-            for label in "AB"
+            for label in VERSIONS
         )
-        return (a, b) if again else self._confirmed(trainings, a, b)
+        return (old, new) if again else self._confirmed(trainings, old, new)
 
     def _confirmed(
-        self, trainings: Sequence[Training], a: dict[str, Trace], b: dict[str, Trace]
+        self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """The traces; where the two end differently, errors are tried again without recording."""
-        differing = [t for t in trainings if t.name in a and t.name in b
-                     and not compared_trainings.ends_alike(a[t.name], b[t.name])]  # fmt: skip
+        differing = [t for t in trainings if t.name in old and t.name in new
+                     and not compared_trainings.ends_alike(old[t.name], new[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
-            for label, side, traces in zip("AB", self._sides, (a, b), strict=True):
+            for label, side, traces in zip(VERSIONS, self._sides, (old, new), strict=True):
                 tried = [t for t in differing if compared_trainings.has_own_error(traces[t.name])]
                 plain = [
                     replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
@@ -199,7 +199,7 @@ class Sides:
                         for n, t in task.result().items()
                     },
                 }
-                for traces, task in zip((a, b), tasks, strict=True)
+                for traces, task in zip((old, new), tasks, strict=True)
             )
 
     def record_once(
@@ -226,7 +226,7 @@ class Sides:
         """Call ``work(trainings, side)`` for all trainings on one version and return the results by
         name.
         """
-        side = self._sides["AB".index(label)]
+        side = self._sides[VERSIONS.index(label)]
         tasks = [
             self._pool.submit(work, trainings[n :: self._workers], side)
             for n in range(self._workers)

@@ -49,20 +49,20 @@ def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     return "\n".join(parts)
 
 
-def same_surroundings(a: Prepared, b: Prepared, adapter: Adapter) -> bool:
+def same_surroundings(old: Prepared, new: Prepared, adapter: Adapter) -> bool:
     """Return whether everything but the code under test is known to be the same on both sides."""
-    if a.requested.user_environment != b.requested.user_environment:
+    if old.requested.user_environment != new.requested.user_environment:
         # the same versions may have been changed in place
         return False
     tested = {
         canonicalize_name(name)
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
-    old, new = (
+    old_versions, new_versions = (
         {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
-        for side in (a, b)
+        for side in (old, new)
     )
-    return old == new
+    return old_versions == new_versions
 
 
 def _stamps(folder: Path) -> list[str]:

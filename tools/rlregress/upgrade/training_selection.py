@@ -118,7 +118,7 @@ def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Diff
     for piece in pieces:
         if _is_made_by_import(piece):
             if piece.paths[1] is None or piece.was:
-                because = because or f"{piece.file_on('a')} is gone, or has lost {piece.name}"
+                because = because or f"{piece.file_on('old')} is gone, or has lost {piece.name}"
             imported.add(piece.file)
         elif piece.how != WORDING or _speaks_otherwise(piece):
             functions.add(piece.key)
@@ -135,10 +135,10 @@ def _is_made_by_import(piece: Changed) -> bool:
     """Return whether more differs than what a function does when it is called."""
     if piece.at_import:
         return piece.how != WORDING or _speaks_otherwise(piece)
-    if piece.a is None or piece.b is None or piece.was:
+    if piece.old is None or piece.new is None or piece.was:
         return True
     # what a decorator makes of a function may run elsewhere: compiled, or in a registry
-    return piece.a.acts or piece.b.acts or _definition(piece.a) != _definition(piece.b)
+    return piece.old.acts or piece.new.acts or _definition(piece.old) != _definition(piece.new)
 
 
 def _definition(function: Function) -> list[str]:
@@ -151,7 +151,7 @@ def _definition(function: Function) -> list[str]:
 
 def _speaks_otherwise(piece: Changed) -> bool:
     """Return whether what it says when it runs differs, and not only docstrings and annotations."""
-    return piece.a is None or piece.b is None or piece.a.spoken != piece.b.spoken
+    return piece.old is None or piece.new is None or piece.old.spoken != piece.new.spoken
 
 
 def without_effect(file: str, texts: Sequence[bytes]) -> str:

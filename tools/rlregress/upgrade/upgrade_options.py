@@ -35,7 +35,7 @@ class Options:
     """The options of ``rlregress upgrade OLD NEW``; see the command's help.
 
     Attributes:
-        a, b: the old version and the new one.
+        old, new: the two versions, as they were requested.
         scenarios: names of the scenarios to trace; None: all of them.
         only_scenarios: trace these alone, no plain training, and ask no details.
         min_coverage: the least share of the changed pieces that has to be executed and compared for
@@ -59,8 +59,8 @@ class Options:
             only functions are noted.
     """
 
-    a: str = "installed"
-    b: str = "installed"
+    old: str = "installed"
+    new: str = "installed"
     report: Path = option(
         Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
     )

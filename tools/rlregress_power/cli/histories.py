@@ -94,8 +94,8 @@ def _judge_pair(
 
     def judge(pair: ReleasePair) -> Mapping[str, Any]:
         options = Options(
-            a=" ".join([f"{package}=={pair.before}", *pair.requires]),
-            b=" ".join([f"{package}=={pair.release}", *pair.requires]),
+            old=" ".join([f"{package}=={pair.before}", *pair.requires]),
+            new=" ".join([f"{package}=={pair.release}", *pair.requires]),
             report=results_folder / "report",
             frameworks=[name],
             scenarios=scenarios or None,

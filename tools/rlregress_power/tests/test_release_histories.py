@@ -43,12 +43,12 @@ def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
 
 def detail(id="sac.scale", *functions):
     """A detail that is not the same."""
-    return {"id": id, "a": "half", "b": "none", "functions": list(functions)}
+    return {"id": id, "old": "half", "new": "none", "functions": list(functions)}
 
 
 def default(owner="sac [library]", name="batch"):
     """A default that is another one."""
-    return {"owner": owner, "name": name, "a": "100", "b": "256"}
+    return {"owner": owner, "name": name, "old": "100", "new": "256"}
 
 
 def trained(name="sac", verdict="diverged", **cause):

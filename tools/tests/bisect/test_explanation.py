@@ -10,7 +10,7 @@ from rlregress.model.code import CHANGED, Changed
 
 def piece(file, name):
     """A function that has changed."""
-    return Changed(file=file, name=name, how=CHANGED, a=None, b=None, paths=(None, None))
+    return Changed(file=file, name=name, how=CHANGED, old=None, new=None, paths=(None, None))
 
 
 def test_the_frameworks_functions_come_before_what_it_stands_on():

@@ -14,6 +14,7 @@ from rlregress.details import requested_names
 from rlregress.gate import cell_selection, gate_run
 from rlregress.gate.session import open_session
 from rlregress.gate_options import GateOptions
+from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.reporting.html.page import Facts
@@ -97,9 +98,11 @@ def test_gate_and_upgrade_leave_each_others_report(judged):
     _, report = judged(framework_name="sb3")
     own = {path.name: path.read_bytes() for path in report.iterdir() if path.is_file()}
     asked_ = requested.parse("installed")
-    sides = [Prepared(asked_, current(label), "not made") for label in "AB"]
+    sides = [Prepared(asked_, current(label), "not made") for label in VERSIONS]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
-    upgrade_command.write(Upgrade(a=sides[0].info, b=sides[1].info, frameworks=()), report, facts)
+    upgrade_command.write(
+        Upgrade(old=sides[0].info, new=sides[1].info, frameworks=()), report, facts
+    )
     of_upgrade = {
         "upgrade.html", "upgrade.md", "upgrade.json", "upgrade.xml", "upgrade.sarif",
     }  # fmt: skip

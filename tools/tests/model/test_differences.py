@@ -21,7 +21,9 @@ NAMES = ("ppo", "sac", "td3", "sac gsde")
 def piece(name, package="framework", how=CHANGED):
     """A piece of code that differs."""
     own = Function(name=name, first=1, last=9, code="code", whole="code")
-    return Changed(file=f"{package}/agent.py", name=name, how=how, a=own, b=own, paths=(None, None))
+    return Changed(
+        file=f"{package}/agent.py", name=name, how=how, old=own, new=own, paths=(None, None)
+    )
 
 
 @st.composite

@@ -131,6 +131,15 @@ def test_a_family_of_measurements_that_cannot_be_imported_has_those_of_its_table
     assert set(_load(adapter, "driven")) == {*dqn.MEASUREMENTS, *in_trainer}
 
 
+def test_a_family_that_is_no_python_is_named_with_its_line(adapter, tmp_path):
+    """It names no probes: what is reported is where its text ends."""
+    (tmp_path / adapter / "probes" / "broken.py").write_text('PROBES = {"d.one": 1}\nreturn {\n')
+    with pytest.raises(SyntaxError) as raised:
+        families.load_all(f"{adapter}.probes")
+    file = str(tmp_path / adapter / "probes" / "broken.py")
+    assert (raised.value.filename, raised.value.lineno) == (file, 2)
+
+
 def test_only_adapters_are_imported_leniently(adapter):
     """What the framework itself cannot import stays an error of the framework."""
     with families._leniently(adapter), pytest.raises(ImportError):

@@ -136,13 +136,16 @@ def test_source_that_was_executed_is_open_and_all_other_is_folded(parted):
 def parted():
     """SAC's factor is gone: a changed detail, traces that diverge, and the line."""
     function = upgrades.function()
-    a, b = ["def train():", "    loss = 0.5 * sum(x)"], ["def train():", "    loss = 1.0 * sum(x)"]
+    old, new = (
+        ["def train():", "    loss = 0.5 * sum(x)"],
+        ["def train():", "    loss = 1.0 * sum(x)"],
+    )
     return upgrades.of(
         upgrades.PARTED,
         changed=[upgrades.SCALE],
         executions=(upgrades.reached("sac"),),
         causes={"sac": Cause(place=(function,), alone=function)},
-        hunks={function: diff_texts("SAC.train", a, b, (270, 270))},
+        hunks={function: diff_texts("SAC.train", old, new, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
 
@@ -196,13 +199,13 @@ def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
 
 def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
     """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
-    a = [f"    line {number}" for number in range(30)]
-    b = [*a[:5], "    new", *a[5:20], *a[21:]]
-    listed = diff_texts("f", a, b, (1, 101))
+    old = [f"    line {number}" for number in range(30)]
+    new = [*old[:5], "    new", *old[5:20], *old[21:]]
+    listed = diff_texts("f", old, new, (1, 101))
     first, second = listed.groups
-    assert [row.b for row in first if not row.same] == [(106, "new")]
-    assert [row.a for row in first if not row.same] == [None]
-    assert [(row.a, row.b) for row in second if not row.same] == [((21, "line 20"), None)]
+    assert [row.new for row in first if not row.same] == [(106, "new")]
+    assert [row.old for row in first if not row.same] == [None]
+    assert [(row.old, row.new) for row in second if not row.same] == [((21, "line 20"), None)]
     assert len(first) == len(second) == 7
     assert listed.left_out == 0
 

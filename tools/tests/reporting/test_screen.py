@@ -59,11 +59,13 @@ def hostile(name):
         executions=(replace(upgrades.reached(name), function=function,
                             calls=Calls(arguments=name, path=name, old=name, new=name)),),
     )  # fmt: skip
-    crash = Crash(side="B", error=f"E: {name}", at=name, by=name, executed=None)
+    crash = Crash(side="new", error=f"E: {name}", at=name, by=name, executed=None)
     script = OfScript(held=replace(upgrades.traced(name), crash=crash))
     parts = [replace(part, title=name)] * 6
     results = upgrades.upgrade(*parts, other_packages=entries, script=script)
-    return replace(results, a=replace(results.a, text=name), b=replace(results.b, text=name))
+    return replace(
+        results, old=replace(results.old, text=name), new=replace(results.new, text=name)
+    )
 
 
 NAMES = {
@@ -91,7 +93,7 @@ def test_every_kind_of_result_has_room():
     for result in results:
         for width, lines in screens_of(result):
             assert_has_room(lines, width)
-            verdict = f"verdict {result.a.text} -> {result.b.text}: {result.verdict}"
+            verdict = f"verdict {result.old.text} -> {result.new.text}: {result.verdict}"
             last = lines[-1] if width > 40 else " ".join(map(str.strip, lines[-2:]))
             assert verdict in last
 

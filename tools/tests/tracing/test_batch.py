@@ -42,7 +42,7 @@ def recorded(tmp_path_factory, warm_executable):
     ]
     path = folder / "jobs.json"
     path.write_text(json.dumps({"jobs": jobs}))
-    side = Side("A", python=warm_executable)
+    side = Side("old", python=warm_executable)
     process = subprocess.run(
         recording_processes.start("batch", side, path),
         env=side.environment(),
@@ -58,7 +58,7 @@ def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_
     _, folder = recorded
     first, second = (trace_reader.load(folder / f"{name}.trace") for name in ("one", "other"))
     alone = recording_processes.record(
-        {**PLAIN, "lines": False}, tmp_path / "alone.trace", Side("A")
+        {**PLAIN, "lines": False}, tmp_path / "alone.trace", Side("old")
     )
     assert (first.failure, first.count("optimizer") > 1, first.count("step") > 1) == (
         "",
@@ -111,7 +111,7 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
     library = str(Path(batch.__file__).parents[2])
     process = subprocess.run(
         [sys.executable, "-c", ENDED, str(path)],
-        env={**Side("A").environment(), "PYTHONPATH": library},
+        env={**Side("old").environment(), "PYTHONPATH": library},
         capture_output=True,
         text=True,
         check=True,

@@ -86,7 +86,7 @@ def test_another_number_is_never_equal(found):
     one, other, number = found
     comparison = compare(one, other)
     assert comparison.verdict == "diverged"
-    assert comparison.first.a is None or comparison.first.a.index >= number
+    assert comparison.first.old is None or comparison.first.old.index >= number
 
 
 def test_another_number_among_equal_ones_is_never_equal():

@@ -97,11 +97,11 @@ def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, fun
     result = golden.differences(golden.load(path), trace)
     first = result.comparison.first
     assert not result.is_same
-    assert (first.kind, first.a.function) == (kind, function)
+    assert (first.kind, first.old.function) == (kind, function)
     assert list(result.sources) == ["train.py"]
     text = "\n".join(traces_text.golden_difference(result, trace))
-    assert f"differs at event {first.a.index + 1} of {len(whole.events)}" in text
-    assert first.a.place in text
+    assert f"differs at event {first.old.index + 1} of {len(whole.events)}" in text
+    assert first.old.place in text
     assert "rounding" not in text
     assert "close" not in text
 
@@ -111,7 +111,7 @@ def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
     path, _ = golden_and_trace
     early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
     result = golden.differences(golden.load(path), early)
-    assert result.comparison.first.a.index < 20
+    assert result.comparison.first.old.index < 20
     assert "digest" not in "\n".join(traces_text.golden_difference(result, early))
     late = recorded(changed(("* (1 - step / 40)", "* (1 - step / 40 + (step > 5))")))
     result = golden.differences(golden.load(path), late)
@@ -200,7 +200,7 @@ def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypa
     trace = recorded(SCRIPT, packages=["learner"])
     result = golden.differences(golden.load(path), trace)
     assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}
-    assert (result.comparison.first.kind, result.comparison.first.a.function) == ("loss", "main")
+    assert (result.comparison.first.kind, result.comparison.first.old.function) == ("loss", "main")
 
 
 def test_packages_and_seeds_that_moved_are_named(golden_and_trace):

@@ -45,7 +45,7 @@ def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> N
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     job = {"script": str(script), "packages": ["learner"]}
-    header = recording_processes.record(job, tmp_path / "made.trace", Side("A")).header
+    header = recording_processes.record(job, tmp_path / "made.trace", Side("old")).header
     assert not header["failure"]
     assert header["imported"] == ["learner/__init__.py", "learner/used.py", "train.py"]
     assert header["opened"] == ["learner/rates.json"]
@@ -74,7 +74,7 @@ def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:
     job = {"framework": "sb3", "training": "a2c", "seed": 0, "name": "a2c", "lines": False}
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
-    side = Side("A")
+    side = Side("old")
     subprocess.run(
         recording_processes.start("batch", side, path), env=side.environment(), check=True
     )

@@ -255,30 +255,32 @@ def returned(comparison, text, number):
 
 def test_other_keys_of_a_loss_are_a_difference_of_their_own():
     """Neither a rounding before nor equal numbers after excuse them; the report shows both."""
-    a = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    b = returned(build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0)
-    comparison = compare(a, b)
+    old = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    new = returned(build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0)
+    comparison = compare(old, new)
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("interface", "values")
-    text = "\n".join(explain.comparison(comparison, a, b))
+    text = "\n".join(explain.comparison(comparison, old, new))
     words = "loss: float64 tensor scalar where the old version has float32 tensor scalar"
     assert f"first difference (interface): {words}" in text
 
 
 def test_other_keys_hide_no_other_numbers():
     """Where numbers part later, that is the first difference, and the keys are named beside it."""
-    a = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    b = returned(build_trace("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0)
-    comparison = compare(a, b)
+    old = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    new = returned(build_trace("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0)
+    comparison = compare(old, new)
     assert (comparison.first.kind, comparison.equal) == ("loss", 1)
     assert comparison.interface is not None
-    assert "also (interface)" in "\n".join(explain.comparison(comparison, a, b))
+    assert "also (interface)" in "\n".join(explain.comparison(comparison, old, new))
 
 
 def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
     """A loss module that returns another value is a difference of the loss."""
-    a, b = (returned(build_trace("bbobo", [1] * 5), "loss float32 scalar", x) for x in (1.0, 2.0))
-    comparison = compare(a, b)
+    old, new = (
+        returned(build_trace("bbobo", [1] * 5), "loss float32 scalar", x) for x in (1.0, 2.0)
+    )
+    comparison = compare(old, new)
     assert (comparison.first.kind, comparison.first.part, comparison.interface) == (
         "loss",
         "values",
@@ -288,13 +290,13 @@ def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
 
 def test_what_only_one_side_watches_is_left_out():
     """A method that one release does not have, or a loss module, changes nothing by itself."""
-    a = build_trace("bobo", range(4))
-    output = replace(a.events[0], kind="output", name="VecEnv.reset")
+    old = build_trace("bobo", range(4))
+    output = replace(old.events[0], kind="output", name="VecEnv.reset")
     # more often than events in a row could agree
-    b = replace(a, events=tuple(each for event in a.events for each in (output, event)))
-    comparison = compare(a, b)
+    new = replace(old, events=tuple(each for event in old.events for each in (output, event)))
+    comparison = compare(old, new)
     assert comparison.verdict == "equal"
-    assert [side for side, _ in comparison.extra] == ["B"] * 4
+    assert [side for side, _ in comparison.extra] == ["new"] * 4
 
 
 # -- threads -------------------------------------------------------------------------------------
@@ -333,10 +335,10 @@ def test_losses_of_different_networks_are_told_apart():
         ]
         return replace(comparison, events=tuple(rows))
 
-    a, b = two(0.0), two(1.0)
-    comparison = compare(a, b)
+    old, new = two(0.0), two(1.0)
+    comparison = compare(old, new)
     assert [(g.optimizer, g.gaps) for g in comparison.growth] == [("0", (0.5,)), ("1", (0.0,))]
-    lines = explain.comparison(comparison, a, b)
+    lines = explain.comparison(comparison, old, new)
     assert "  f.py:4 in train, before optimiser 0 steps: 0.5 first (1 losses)" in lines
 
 

@@ -378,12 +378,14 @@ def test_what_is_written_in_c_is_copied_by_itself_or_shared():
 )  # fmt: skip
 def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(calls, verdict):
     """That they see nothing is no evidence."""
-    mover = Changed(file="a.py", name="train", how="changed", a=None, b=None, paths=(None, None))
+    mover = Changed(
+        file="a.py", name="train", how="changed", old=None, new=None, paths=(None, None)
+    )
     event = Event(index=0, kind="log", name="kl", file="", line=0, function="", parts={})
-    first = Divergence(kind="logs", part="", a=event, b=event, before=())
+    first = Divergence(kind="logs", part="", old=event, new=event, before=())
     comparison = Comparison(verdict="diverged", compared=1, first=first)
     trace = Trace(header={}, events=())
-    held = Traced(name="ppo", comparison=comparison, a=trace, b=trace, repeats=True, notes=())
+    held = Traced(name="ppo", comparison=comparison, old=trace, new=trace, repeats=True, notes=())
     executions = [PieceExecution(function=mover, calls=calls)]
     (result,) = direct_calls.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
     assert result.comparison.verdict == verdict

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rlregress.inside import events
+from rlregress.model import explain
 from rlregress.model.recorded_traces import Event, Part, Trace
 from rlregress.tracing import rounding
 from rlregress.tracing.trace_comparison import compare
@@ -39,8 +42,6 @@ OLD = trace(1.0, 1.0, 1.0)
         # one of several copies is enough
         (trace(1 + 5e-7, 1.0, 1.03), [trace(1 + 1e-7, 1.0, 1.0), trace(1 + 1e-7, 1.0, 0.992)],
          "diverged", "close"),
-        # from where a copy does something else, nothing is compared
-        (trace(1 + 5e-7, 1.0, 9.0), [trace(1 + 1e-7, 1.0)], "diverged", "close"),
         (trace(1 + 5e-7, 1.0, 9.0), [trace(1 + 1e-7, 1.0, 1.0)], "diverged", "diverged"),
     ],
 )  # fmt: skip
@@ -49,6 +50,51 @@ def test_what_departs_as_far_as_the_copies_is_close(new, copies, without, measur
     comparison = compare(OLD, new)
     assert (comparison.verdict, rounding.find_rounding_start(comparison)) == (without, 0)
     assert rounding.measure_rounding(comparison, OLD, new, copies).verdict == measured
+
+
+#: copies of the old version: one that keeps to it, and those that do something else from a loss on.
+HOLDS, SECOND, THIRD = (trace(1 + 1e-7, *rest) for rest in ((1.0, 1.0), (5.0, 5.0), (1.0, 7.0)))
+
+
+@pytest.mark.parametrize(
+    ("losses", "copies", "not_compared"),
+    [
+        # as far as any copy keeps to the old version, the new one is compared with it
+        ((1.0, 1 + 5e-7), [SECOND, HOLDS], 0),
+        ((1 + 5e-7, 9.0), [SECOND, THIRD], 2),
+        # where the new one departs after a copy has, rounding may be the reason
+        ((1.0, 9.0), [SECOND, HOLDS], 2),
+        ((9.0, 9.0), [SECOND, HOLDS], 4),
+        # a training that ends early, or goes on, is no other case
+        ((1.0,), [SECOND, HOLDS], 2),
+        ((1.0, 1.0, 1.0), [THIRD, HOLDS], 2),
+        ((1.0, 9.0), [trace(1 + 1e-7, 1.0)], 2),
+    ],
+)
+def test_what_no_copy_reaches_is_counted_as_not_compared(losses, copies, not_compared):
+    """Events after the new version departs, or after the last copy does, are neither close nor
+    a change.
+    """
+    new = trace(1 + 5e-7, *losses)
+    comparison = replace(compare(OLD, new), verdict="diverged")
+    measured = rounding.measure_rounding(comparison, OLD, new, copies)
+    assert (measured.verdict, measured.not_compared) == ("close", not_compared)
+    words = "\n".join(explain.comparison(measured, OLD, new))
+    assert (f"the last {not_compared} are not compared" in words) == bool(not_compared)
+
+
+def test_what_is_close_by_the_usual_limits_is_compared_to_its_end():
+    """Copies that depart leave nothing out of a comparison that needs none."""
+    new = trace(1 + 5e-7, 1.0, 1 + 4e-4)
+    measured = rounding.measure_rounding(compare(OLD, new), OLD, new, [SECOND, HOLDS])
+    assert (measured.verdict, measured.not_compared) == ("close", 0)
+
+
+def test_an_error_of_the_new_version_is_no_rounding():
+    """Also where copies have departed before it."""
+    new = replace(trace(1 + 5e-7), header={**OLD.header, "failure": "RuntimeError: no"})
+    comparison = replace(compare(OLD, new), verdict="diverged")
+    assert rounding.measure_rounding(comparison, OLD, new, [SECOND]).verdict == "diverged"
 
 
 @pytest.mark.parametrize("copies", [[trace(1 + 1e-7, 1.0, 1.0)], []])
@@ -60,13 +106,13 @@ def test_a_copy_that_was_ended_early_explains_nothing(copies, header):
     assert rounding.measure_rounding(comparison, OLD, new, [ended, *copies]).verdict == "diverged"
 
 
-def with_row(training, text, number=0.0):
-    """A training that also writes a row of a file."""
+def with_row(training, text, number=0.0, at=6):
+    """A training that also writes a row of a file, after so many events."""
     row = Part(digest=f"{text} {number}", norm=number, values=(number,), text=f"{text} {number}")
-    index = len(training.events)
-    written = Event(index=index, kind="file", name="progress.csv", file="", line=0, function="",
+    written = Event(index=at, kind="file", name="progress.csv", file="", line=0, function="",
                     parts={"row 1": row})  # fmt: skip
-    return Trace(header=training.header, events=(*training.events, written))
+    rows = [*training.events[:at], written, *training.events[at:]]
+    return replace(training, events=tuple(replace(e, index=n) for n, e in enumerate(rows)))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +138,27 @@ def test_rounding_explains_no_other_words(old_row, new_row, copy_row, verdict):
     measured = rounding.measure_rounding(compare(old, new), old, new, [copy])
     assert measured.verdict == verdict
     if verdict == "diverged":
-        assert (measured.first.kind, measured.rounding.a.index) == ("files", 0)
+        assert (measured.first.kind, measured.rounding.old.index) == ("files", 0)
+
+
+@pytest.mark.parametrize(
+    ("losses", "copies", "at", "verdict"),
+    [
+        # a copy that has departed excuses no other words
+        ((1.0, 1 + 5e-7), [SECOND, HOLDS], 6, "diverged"),
+        ((1.0, 9.0), [SECOND, HOLDS], 4, "diverged"),
+        ((9.0, 9.0), [SECOND, SECOND], 2, "diverged"),
+        # what is written after that belongs to what is not compared
+        ((9.0, 9.0), [SECOND, SECOND], 3, "close"),
+    ],
+)
+def test_other_words_are_found_as_far_as_traces_are_compared(losses, copies, at, verdict):
+    """Other words in a file are a change up to the event at which the comparison ends."""
+    old = with_row(OLD, "loss", at=at)
+    new = with_row(trace(1 + 5e-7, *losses), "best", at=at)
+    comparison = replace(compare(old, new), verdict="diverged")
+    same_words = [with_row(copy, "loss", at=at) for copy in copies]
+    assert rounding.measure_rounding(comparison, old, new, same_words).verdict == verdict
 
 
 def test_a_large_difference_is_not_taken_for_rounding():

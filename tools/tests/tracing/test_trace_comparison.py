@@ -80,17 +80,17 @@ def test_a_change_is_named_where_it_is(tmp_path, old, new, kind, function):
     comparison = compared(tmp_path, (old, new))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == kind
-    on_either = [event.function for event in (comparison.first.a, comparison.first.b) if event]
+    on_either = [event.function for event in (comparison.first.old, comparison.first.new) if event]
     assert function in on_either
 
 
 def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     """The report gives both values and lines, the ratio, and what came just before."""
-    a = training()
-    b = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
-    comparison = compare(a, b)
+    old = training()
+    new = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
+    comparison = compare(old, new)
     assert comparison.first.ratio == pytest.approx(2.0)
-    text = "\n".join(explain.comparison(comparison, a, b))
+    text = "\n".join(explain.comparison(comparison, old, new))
     assert "first difference (loss)" in text
     assert "new / old: x2" in text
     assert "here.py:" in text
@@ -104,7 +104,7 @@ def test_an_extra_event_is_aligned(tmp_path):
         tmp_path, ("    chosen =", "    torch.zeros(3).copy_(torch.ones(3))\n    chosen =")
     )
     assert comparison.verdict == "equal"
-    assert [side for side, _ in comparison.extra] == ["B"] * 8
+    assert [side for side, _ in comparison.extra] == ["new"] * 8
     assert {event.kind for _, event in comparison.extra} == {"write"}
 
 
@@ -172,7 +172,7 @@ def test_a_training_that_goes_on_on_one_side_is_diverged():
     """More updates at the end of one side are a divergence of order, not a note."""
     comparison = compare(build_trace("dbodbo"), build_trace("dbodbodbo"))
     assert comparison.verdict == "diverged"
-    assert (comparison.first.kind, comparison.first.a) == ("order", None)
+    assert (comparison.first.kind, comparison.first.old) == ("order", None)
     assert comparison.equal == 6
 
 
@@ -185,31 +185,31 @@ def test_draws_at_the_end_of_one_side_are_a_note():
 
 def test_an_extra_event_is_blamed_for_what_follows():
     """Numbers that part soon after an extra event are a divergence of order at that event."""
-    a = build_trace("dbodbobo", [0, 1, 2, 3, 4, 5, 6, 7])
-    b = build_trace("dbowdbobo", [0, 1, 2, 99, 3, 4, 5, 66, 77])
-    comparison = compare(a, b)
+    old = build_trace("dbodbobo", [0, 1, 2, 3, 4, 5, 6, 7])
+    new = build_trace("dbowdbobo", [0, 1, 2, 99, 3, 4, 5, 66, 77])
+    comparison = compare(old, new)
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == "order"
-    assert comparison.first.b.kind == "write"
+    assert comparison.first.new.kind == "write"
 
 
 def test_an_extra_event_is_acquitted_by_equal_updates():
     """Numbers that part only after more equal updates are a divergence of their own."""
-    a = build_trace("dbobobobobo", range(11))
-    b = build_trace("dbowbobobobo", [0, 1, 2, 99, 3, 4, 5, 6, 7, 8, 77, 78])
-    comparison = compare(a, b)
+    old = build_trace("dbobobobobo", range(11))
+    new = build_trace("dbowbobobobo", [0, 1, 2, 99, 3, 4, 5, 6, 7, 8, 77, 78])
+    comparison = compare(old, new)
     assert comparison.first.kind == "loss"
     assert [event.kind for _, event in comparison.extra] == ["write"]
 
 
 def test_a_fault_beyond_a_rounding_is_told_from_it():
     """After a rounding, a jump is named where it is, with the rounding beside it."""
-    a = build_trace("bobobo", [1, 1, 1, 1, 1, 1])
-    b = build_trace("bobobo", [1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5])
-    comparison = compare(a, b)
+    old = build_trace("bobobo", [1, 1, 1, 1, 1, 1])
+    new = build_trace("bobobo", [1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5])
+    comparison = compare(old, new)
     assert comparison.verdict == "diverged"
-    assert comparison.first.a.index == 4
-    assert comparison.rounding.a.index == 0
+    assert comparison.first.old.index == 4
+    assert comparison.rounding.old.index == 0
 
 
 def test_a_rounding_that_grows_is_blamed_itself():
@@ -219,7 +219,7 @@ def test_a_rounding_that_grows_is_blamed_itself():
         build_trace("bobobo", [1] * 6), build_trace("bobobo", [1 + gap for gap in gaps])
     )
     assert comparison.verdict == "diverged"
-    assert comparison.first.a.index == 0
+    assert comparison.first.old.index == 0
 
 
 def test_an_exchange_deep_in_an_array_is_no_rounding():
@@ -227,8 +227,8 @@ def test_an_exchange_deep_in_an_array_is_no_rounding():
     array = np.arange(1.0, 101.0)
     second_trace = array.copy()
     second_trace[[60, 80]] = second_trace[[80, 60]]
-    a, b = (trace_reader.part_of(*events.part(x)) for x in (array, second_trace))
-    assert difference(a, b) > 1e-2
+    old, new = (trace_reader.part_of(*events.part(x)) for x in (array, second_trace))
+    assert difference(old, new) > 1e-2
 
 
 def test_the_empty_trace_is_equal_to_itself():
@@ -239,10 +239,13 @@ def test_the_empty_trace_is_equal_to_itself():
 
 def test_what_is_no_number_is_no_rounding():
     """A loss that is NaN on one side is a divergence, also after a rounding."""
-    a, b = build_trace("bobo", [1, 1, 1, 1]), build_trace("bobo", [1 + 1e-8, 1, float("nan"), 1])
-    comparison = compare(a, b)
+    old, new = (
+        build_trace("bobo", [1, 1, 1, 1]),
+        build_trace("bobo", [1 + 1e-8, 1, float("nan"), 1]),
+    )
+    comparison = compare(old, new)
     assert comparison.verdict == "diverged"
-    assert comparison.first.a.index == 2
+    assert comparison.first.old.index == 2
 
 
 def test_what_is_no_number_shows_behind_numbers():
@@ -328,10 +331,16 @@ def test_another_type_is_the_first_difference_whatever_the_numbers(number):
 def test_another_type_is_never_rounding(letter, kind):
     """Of final networks, logs, modules, draws, writes, steps and optimisers, with equal numbers."""
     kinds = {"l": "log", "m": "module"}
-    a, b = (build_trace("bb" + ("b" if letter in kinds else letter), [1, 1, 1]) for _ in range(2))
-    rows = [replace(side.events[2], kind=kinds.get(letter, side.events[2].kind)) for side in (a, b)]
-    a, b = (replace(s, events=(*s.events[:2], r)) for s, r in zip((a, b), rows, strict=True))
-    comparison = compare(retyped(a, 2, "float32 array 3"), retyped(b, 2, "float64 array 3"))
+    old, new = (
+        build_trace("bb" + ("b" if letter in kinds else letter), [1, 1, 1]) for _ in range(2)
+    )
+    rows = [
+        replace(side.events[2], kind=kinds.get(letter, side.events[2].kind)) for side in (old, new)
+    ]
+    old, new = (
+        replace(s, events=(*s.events[:2], r)) for s, r in zip((old, new), rows, strict=True)
+    )
+    comparison = compare(retyped(old, 2, "float32 array 3"), retyped(new, 2, "float64 array 3"))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == kind
     assert "float64 array 3 where" in explain.divergence(comparison.first)[0]
@@ -372,11 +381,11 @@ loss.backward()
 )
 def test_a_memory_of_another_type_is_no_rounding(tmp_path, memory, verdict):
     """A memory of floats, or a list, in place of bytes differs; one that is made otherwise not."""
-    a, b = (
+    old, new = (
         traced(tmp_path, "import torch; torch.manual_seed(0)" + REPLAY.format(memory=text), name)
         for text, name in (("np.zeros((9, 3), np.uint8)", "a"), (memory, "b"))
     )
-    assert compare(a, b).verdict == verdict
+    assert compare(old, new).verdict == verdict
 
 
 def named(comparison, *names):
@@ -387,13 +396,13 @@ def named(comparison, *names):
 
 def test_an_environment_of_one_side_only_is_a_note():
     """An evaluation that was added changes nothing that the training does."""
-    a = named(build_trace("sbosbo", range(6)), *["x"] * 6)
+    old = named(build_trace("sbosbo", range(6)), *["x"] * 6)
     # more often than events in a row could agree
     numbers = [0, 70, 1, 71, 2, 72, 3, 73, 4, 74, 5]
-    b = named(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
-    comparison = compare(a, b)
+    new = named(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
+    comparison = compare(old, new)
     assert comparison.verdict == "equal"
-    assert [(side, event.name) for side, event in comparison.extra] == [("B", "other")] * 5
+    assert [(side, event.name) for side, event in comparison.extra] == [("new", "other")] * 5
 
 
 def shown(*names, file=""):
@@ -409,7 +418,7 @@ def shown(*names, file=""):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "sides"),
+    ("old", "new", "sides"),
     [
         # refused: there is one answer in place of several
         (("loss.actor", "loss.critic"), ("loss",), ("loss.actor", "loss")),
@@ -417,22 +426,23 @@ def shown(*names, file=""):
         (("loss", "entropy"), ("loss",), ("entropy", None)),
     ],
 )
-def test_an_answer_of_one_side_only_is_a_difference(a, b, sides):
+def test_an_answer_of_one_side_only_is_a_difference(old, new, sides):
     """A training shows it: the library gives more, or less, or refuses."""
-    comparison = compare(shown(*a), shown(*b))
+    comparison = compare(shown(*old), shown(*new))
     assert (comparison.verdict, comparison.first.kind, comparison.first.part) == (
         "diverged",
         "interface",
         "",
     )
     assert (
-        tuple(event and event.name for event in (comparison.first.a, comparison.first.b)) == sides
+        tuple(event and event.name for event in (comparison.first.old, comparison.first.new))
+        == sides
     )
     assert "nothing of that name" in " ".join(
-        explain.comparison(comparison, shown(*a), shown(*b))
+        explain.comparison(comparison, shown(*old), shown(*new))
     ) or all(sides)
     # what code of the framework hands to another is no answer
-    assert compare(shown(*a, file="f.py"), shown(*b, file="f.py")).verdict == "equal"
+    assert compare(shown(*old, file="f.py"), shown(*new, file="f.py")).verdict == "equal"
 
 
 def generated(*names, values=()):
@@ -448,7 +458,7 @@ def generated(*names, values=()):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "verdict"),
+    ("first", "second", "verdict"),
     [
         # a call of an option that one version alone has
         (generated("one", "two"), generated("one", "three"), "equal"),
@@ -462,15 +472,16 @@ def generated(*names, values=()):
         (generated("one", "two"), shown("one"), "diverged"),
     ],
 )
-def test_a_generated_call_of_one_side_only_is_no_difference(a, b, verdict):
+def test_a_generated_call_of_one_side_only_is_no_difference(first, second, verdict):
     """The other version has no such option; what is left has to be the same."""
-    for comparison, old, new in ((compare(a, b), a, b), (compare(b, a), b, a)):
+    for old, new in ((first, second), (second, first)):
+        comparison = compare(old, new)
         assert comparison.verdict == verdict
         # it is reported: the reader can tell how much was not compared
         one_sided = {e.name for e in old.events} ^ {e.name for e in new.events}
         assert {event.name for _, event in comparison.extra} == one_sided
         text = " ".join(explain.comparison(comparison, old, new))
-        assert all(f"only {side} has" in text for side, _ in comparison.extra)
+        assert all(f"only the {side} version has" in text for side, _ in comparison.extra)
 
 
 @pytest.mark.parametrize("kind", ["output", "step", "loss", "file", "log"])
@@ -494,14 +505,14 @@ def test_a_part_of_one_version_only_is_a_difference(kind):
 
 def test_answers_after_an_extra_draw_are_compared():
     """A draw of one side only does not hide that answers at the end have other numbers."""
-    a, b = shown("first", "last"), shown("first", "last")
+    old, new = shown("first", "last"), shown("first", "last")
     (draw,) = build_trace("d").events
-    a = replace(a, events=(draw, *a.events))
-    assert compare(a, b).verdict == "equal"
-    last = replace(b.events[-1], parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
-    comparison = compare(a, replace(b, events=(*b.events[:-1], last)))
+    old = replace(old, events=(draw, *old.events))
+    assert compare(old, new).verdict == "equal"
+    last = replace(new.events[-1], parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
+    comparison = compare(old, replace(new, events=(*new.events[:-1], last)))
     assert comparison.verdict == "diverged"
-    assert comparison.first.a is draw
+    assert comparison.first.old is draw
 
 
 def test_another_answer_is_not_skipped_because_all_goes_on_alike():
@@ -545,19 +556,19 @@ def test_a_difference_is_said_of_numbers_only_where_numbers_differ(kind, file, m
 
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
-    a, b = named(build_trace("bo"), "x", "Adam 0"), named(build_trace("bo"), "x", "OwnAdam 0")
-    assert compare(a, b).verdict == "equal"
-    assert compare(a, named(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
+    old, new = named(build_trace("bo"), "x", "Adam 0"), named(build_trace("bo"), "x", "OwnAdam 0")
+    assert compare(old, new).verdict == "equal"
+    assert compare(old, named(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
 
 
 def test_extra_updates_are_acquitted_by_how_networks_end():
     """An update that only one side makes counts unless what was trained ends alike."""
     few, longer = "bobobobo", "bobobobobo"
 
-    def with_extra_updates(end_a, end_b):
-        a = build_trace(few + "f" * len(end_a), [0, 1, 2, 3, 4, 5, 6, 7, *end_a])
-        b = build_trace(longer + "f" * len(end_b), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *end_b])
-        return compare(a, b)
+    def with_extra_updates(old_end, new_end):
+        old = build_trace(few + "f" * len(old_end), [0, 1, 2, 3, 4, 5, 6, 7, *old_end])
+        new = build_trace(longer + "f" * len(new_end), [0, 1, 98, 99, 2, 3, 4, 5, 6, 7, *new_end])
+        return compare(old, new)
 
     assert with_extra_updates([], []).verdict == "diverged"
     assert with_extra_updates([5.0], [5.0]).verdict == "equal"
@@ -622,7 +633,7 @@ def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source
     """Each kind of difference that chance can make has its own words."""
     comparison = compare(build_trace("b", [1]), build_trace("b", [2]))
     old, new = build_trace(events_).events
-    comparison = replace(comparison, first=replace(comparison.first, kind=kind, a=old, b=new))
+    comparison = replace(comparison, first=replace(comparison.first, kind=kind, old=old, new=new))
     assert explain.causes(comparison).startswith(source)
 
 
@@ -659,7 +670,7 @@ def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
     assert comparison.verdict == verdict
     assert comparison.in_logs_only == (verdict == "diverged")
     if comparison.first is not None:
-        listed = comparison.first.b
+        listed = comparison.first.new
         assert listed.function == "main"
         assert "logged" in "\n".join(explain.divergence(comparison.first))
 
@@ -736,7 +747,7 @@ def test_a_loss_is_blamed_only_if_its_targets_are_the_same(tmp_path, factor, los
     old, new = text("1.0", ".mean()"), text(factor, loss)
     comparison = compare(traced(tmp_path, old, "a"), traced(tmp_path, new, "b"))
     assert comparison.first.kind == kind
-    assert (comparison.first.a.kind == "module") is (kind == "computation")
-    assert all(before.index < comparison.first.a.index for before in comparison.first.before)
+    assert (comparison.first.old.kind == "module") is (kind == "computation")
+    assert all(before.index < comparison.first.old.index for before in comparison.first.before)
     same = "everything recorded before it is the same"
     assert same in explain.divergence(comparison.first)[0]

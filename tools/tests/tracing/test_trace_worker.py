@@ -30,7 +30,7 @@ def test_a_script_that_never_trains(tmp_path):
     expected = "nothing was traced on the old version: no environment step"
     with pytest.raises(UserError, match=expected):
         recording_processes.record_twice(
-            job, tmp_path / "train.trace", recording_processes.current("A")
+            job, tmp_path / "train.trace", recording_processes.current("old")
         )
 
 
@@ -69,7 +69,7 @@ def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
     assert cut.failure.strip().endswith("ZeroDivisionError: division by zero")
     assert cut.count("optimizer") == 5
     recorded_trace = compare(full_trace, cut)
-    assert (recorded_trace.verdict, recorded_trace.first.b) == ("diverged", None)
+    assert (recorded_trace.verdict, recorded_trace.first.new) == ("diverged", None)
     assert "  new: the trace has ended" in explain.comparison(recorded_trace, full_trace, cut)
 
 

@@ -23,7 +23,7 @@ SEEDS = SCRIPTS.pop("seeds")
 
 def plain(script: Path, folder: Path) -> str:
     """What a script prints in a process without this suite."""
-    environment = Side("A").environment()
+    environment = Side("old").environment()
     del environment["PYTHONPATH"]
     ended = subprocess.run(
         [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True
@@ -37,7 +37,7 @@ def recorded(script: Path, folder: Path) -> str:
     job = {"script": str(script), "packages": ["stable_baselines3", "torchrl"], "lines": True}
     path, output = folder / "job.json", folder / "script.trace"
     path.write_text(json.dumps({**job, "output": str(output)}))
-    side = Side("A")
+    side = Side("old")
     ended = subprocess.run(
         recording_processes.start("trace_worker", side, path),
         cwd=folder, env=side.environment(), capture_output=True, text=True,

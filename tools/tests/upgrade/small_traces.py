@@ -35,14 +35,14 @@ def trace(*events: Event, **header: Any) -> Trace:
 
 def divergence(old: Event | None, new: Event | None) -> Divergence:
     """The first difference, of a loss."""
-    return Divergence(kind="loss", part="loss", a=old, b=new, before=())
+    return Divergence(kind="loss", part="loss", old=old, new=new, before=())
 
 
 def traced(
     name: str, old: Trace, new: Trace, verdict: str = "diverged", first: Divergence | None = None,
-    **more: Any,
+    not_compared: int = 0, **more: Any,
 ) -> Traced:  # fmt: skip
     """A training on both versions, which repeats itself."""
     given: Mapping[str, Any] = {"repeats": True, "notes": (), **more}
-    comparison = Comparison(verdict=verdict, compared=1, first=first)
-    return Traced(name=name, comparison=comparison, a=old, b=new, **given)
+    comparison = Comparison(verdict=verdict, compared=1, first=first, not_compared=not_compared)
+    return Traced(name=name, comparison=comparison, old=old, new=new, **given)

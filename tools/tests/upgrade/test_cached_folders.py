@@ -107,14 +107,14 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
 def test_a_tree_without_a_framework_is_refused(tmp_path):
     """The sentence says what a tree was expected to hold."""
     with pytest.raises(UserError, match="holds no framework"):
-        side_environments.prepared(ResolvedSide("B", requested.parse(str(tmp_path))), [SB3])
+        side_environments.prepared(ResolvedSide("new", requested.parse(str(tmp_path))), [SB3])
 
 
 def test_an_environment_without_its_python_is_refused(tmp_path):
     """A user's environment whose interpreter is gone is named."""
     (tmp_path / "pyvenv.cfg").write_text("")
     with pytest.raises(UserError, match="without a Python"):
-        side_environments.prepared(ResolvedSide("B", requested.parse(str(tmp_path))), [SB3])
+        side_environments.prepared(ResolvedSide("new", requested.parse(str(tmp_path))), [SB3])
 
 
 def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     (tmp_path / "bin" / "python").touch()
     (tmp_path / "pyvenv.cfg").touch()
     monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
-    side = side_environments.prepared(ResolvedSide("A", requested.parse(str(tmp_path))), [SB3])
+    side = side_environments.prepared(ResolvedSide("old", requested.parse(str(tmp_path))), [SB3])
     assert side.lines == [f"old: {tmp_path} (your environment)"]
     before = state.digest_state(side, [SB3])
     assert state.digest_state(side, [SB3]) == before

@@ -53,10 +53,10 @@ except ImportError:
 STEP, INNER, SIZE, BODY = "Agent.step", "Agent.step.inner", "Agent.size", "<class> Agent"
 
 
-def differ(folder, a, b, file="module.py"):
+def differ(folder, old, new, file="module.py"):
     """Name -> how it differs, of a package of one module."""
     sides = []
-    for label, text in (("a", a), ("b", b)):
+    for label, text in (("a", old), ("b", new)):
         path = folder / label / "package" / file
         path.parent.mkdir(parents=True)
         path.write_text(text)
@@ -158,8 +158,8 @@ def test_a_change_has_its_place_on_either_side(tmp_path):
     later = BASE.replace("import warnings\n", "import warnings\n\n").replace("x > k", "x < k")
     (only,) = differ(tmp_path, BASE, later)
     line = 1 + BASE.split("    @scaled")[0].count("\n")
-    assert (only.a.first, only.b.first) == (line, line + 1)
-    assert only.a.last == 1 + BASE.split("        return inner(total)")[0].count("\n")
+    assert (only.old.first, only.new.first) == (line, line + 1)
+    assert only.old.last == 1 + BASE.split("        return inner(total)")[0].count("\n")
     assert str(only) == f"package/module.py:{line + 1} Agent.step"
     assert [path.relative_to(tmp_path).parts[0] for path in only.paths] == ["a", "b"]
     assert not only.at_import
@@ -169,14 +169,14 @@ def test_a_property_and_its_setter_are_one_function(tmp_path):
     """Its lines are those of both, so that a change of either stands within."""
     (only,) = differ(tmp_path, BASE, BASE.replace("return self._size", "return self._size + 1"))
     text = BASE.split("\n")
-    assert text[only.b.first - 1].strip() == "@property"
-    assert text[only.b.last - 1].strip() == "self._size = value"
+    assert text[only.new.first - 1].strip() == "@property"
+    assert text[only.new.last - 1].strip() == "self._size = value"
 
 
-def moved(tmp_path, a, b):
+def moved(tmp_path, old, new):
     """Changes of a package whose one module has another name on the new version."""
     folders = []
-    for label, file, text in (("a", "old.py", a), ("b", "new.py", b)):
+    for label, file, text in (("a", "old.py", old), ("b", "new.py", new)):
         path = tmp_path / label / "package" / file
         path.parent.mkdir(parents=True)
         path.write_text(text)
@@ -215,7 +215,7 @@ def test_a_function_that_has_moved_and_changed_is_a_changed_one(tmp_path):
     (step,) = [each for each in found if each.name == STEP]
     assert (step.how, step.file, step.was) == (CHANGED, "package/new.py", "package/old.py")
     assert [path.name for path in step.paths] == ["old.py", "new.py"]
-    assert (step.file_on("a"), step.file_on("b")) == (step.was, step.file)
+    assert (step.file_on("old"), step.file_on("new")) == (step.was, step.file)
     assert step.counts
 
 
@@ -224,9 +224,11 @@ NEW_METHOD = "class Agent:\n    def step(self):\n        return 1\n"
 
 def test_a_new_method_of_a_class_that_stays_counts(tmp_path):
     """It may take the place of a method of its base; a new function takes nobody's."""
-    a = "class Agent:\n    pass\n"
-    b = NEW_METHOD + "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
-    found = {each.name: each for each in differ(tmp_path, a, b)}
+    old = "class Agent:\n    pass\n"
+    new = (
+        NEW_METHOD + "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
+    )
+    found = {each.name: each for each in differ(tmp_path, old, new)}
     assert {name: calls.counts for name, calls in found.items()} == {
         "Agent.step": True, "<class> Agent": True, "new": False, "New.step": False,
         "<class> New": False,
@@ -262,14 +264,14 @@ def test_annotations_count_where_a_decorator_may_read_them(tmp_path):
     """An unknown decorator may dispatch on them; a property does not."""
     text = "@{}\ndef f(x: {}):\n    return x\n"
     for decorator, how in (("dispatched", CHANGED), ("property", WORDING)):
-        a, b = (text.format(decorator, kind) for kind in ("int", "float"))
-        assert names(differ(tmp_path / decorator, a, b)) == {"f": how}
+        old, new = (text.format(decorator, kind) for kind in ("int", "float"))
+        assert names(differ(tmp_path / decorator, old, new)) == {"f": how}
 
 
 def test_the_order_of_imports_is_style(tmp_path):
     """Neighbouring imports are compared as a set, one name each."""
-    a, b = "import os, sys\nfrom a import b\n", "from a import b\nimport sys\nimport os\n"
-    assert names(differ(tmp_path, a, b)) == {"<module>": WORDING}
+    old, new = "import os, sys\nfrom a import b\n", "from a import b\nimport sys\nimport os\n"
+    assert names(differ(tmp_path, old, new)) == {"<module>": WORDING}
 
 
 SMALL = {

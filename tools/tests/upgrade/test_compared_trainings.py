@@ -37,9 +37,9 @@ def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step"
     return Trace(header=header, events=tuple(rows))
 
 
-def held(a: Trace, b: Trace) -> Traced | NotTraced:
+def held(old: Trace, new: Trace) -> Traced | NotTraced:
     """The two beside each other; each repeats itself."""
-    return compared_trainings.compare_training("sac delays", a, b, lambda _: (a, b))
+    return compared_trainings.compare_training("sac delays", old, new, lambda _: (old, new))
 
 
 BEGUN = "nn.Linear(16, 2))\n"
@@ -84,7 +84,7 @@ def test_what_differs_first_is_named(case, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "at"),
+    ("old", "new", "at"),
     [
         (trace(5, DTYPE), trace(9), (None, 5)),
         (trace(9), trace(5, LOAD), (5, None)),
@@ -95,33 +95,33 @@ def test_what_differs_first_is_named(case, tmp_path):
         (trace(5, LOAD), trace(0, DTYPE), (0, None)),
     ],
 )
-def test_a_training_that_breaks_off_on_one_side_parts(a, b, at):
+def test_a_training_that_breaks_off_on_one_side_parts(old, new, at):
     """It does not do the same, and the report says how it ends."""
-    found = held(a, b)
+    found = held(old, new)
     assert isinstance(found, Traced)
     assert (found.comparison.verdict, found.repeats, found.proved) == ("diverged", True, False)
     first = found.comparison.first
-    assert (first.kind, *(e and e.index for e in (first.a, first.b))) == ("order", *at)
+    assert (first.kind, *(e and e.index for e in (first.old, first.new))) == ("order", *at)
     text = str(traces_page.finding([found], None, (), "").parts)
-    for label, side in (("A", a), ("B", b)):
+    for label, side in (("old", old), ("new", new)):
         message = f"{in_words(label)} breaks off with an error: {side.failure.splitlines()[-1:]}"
         assert (message.replace("['", "").replace("']", "") in text) == bool(side.failure)
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "sides"),
+    ("old", "new", "sides"),
     [
         # before anything is trained there is nothing to compare
-        (trace(0, DTYPE), trace(9), ["A"]),
+        (trace(0, DTYPE), trace(9), ["old"]),
         # an error of this library's own
-        (trace(5, DTYPE, theirs=False), trace(9), ["A"]),
+        (trace(5, DTYPE, theirs=False), trace(9), ["old"]),
         # the same error on both sides says nothing of what comes after
-        (trace(5, LOAD), trace(5, LOAD), ["A", "B"]),
+        (trace(5, LOAD), trace(5, LOAD), ["old", "new"]),
     ],
 )
-def test_other_errors_are_gaps(a, b, sides):
+def test_other_errors_are_gaps(old, new, sides):
     """They are named, and are no change."""
-    found = held(a, b)
+    found = held(old, new)
     assert isinstance(found, NotTraced)
     assert list(found.sides) == sides
     assert found.counts

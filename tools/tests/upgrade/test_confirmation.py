@@ -175,7 +175,7 @@ def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypat
         report=tmp_path, frameworks="sb3", algorithms="ppo", cells="all", store=str(tmp_path)
     )
     alarm = ReturnsVerdict(verdict="regressed", lines=("the lines of the alarm",), report=tmp_path)
-    left = confirm_alarm(alarm, new, Side("A"), options, lambda _: None)
+    left = confirm_alarm(alarm, new, Side("old"), options, lambda _: None)
     text = (
         f"the alarm on {HOPPER} critic could not be confirmed: the old version's runs have no "
         "critic that "
@@ -248,7 +248,7 @@ def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, r
     alarm = ReturnsVerdict(
         verdict="regressed", lines=(f"{PENDULUM}: regressed",), report=options.report
     )
-    side = Side("A", paths=[str(broken.parent)])
+    side = Side("old", paths=[str(broken.parent)])
     left = confirm_alarm(alarm, entries, side, options, rows.append)
     assert left.verdict == "inconclusive"
     assert left.lines[0].startswith(
@@ -270,7 +270,7 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
 
     monkeypatch.setattr(return_gate.gate_run, "run_returns_only", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
-    sides = (SimpleNamespace(side=Side("A")), SimpleNamespace(side=Side("B")))
+    sides = (SimpleNamespace(side=Side("old")), SimpleNamespace(side=Side("new")))
     judged = cascade._judge_returns(of(traced("ppo", "diverged")), SB3, sides, options)
     assert judged.returns.lines == ("it is not trained here",)
     (session,) = requested

@@ -88,8 +88,10 @@ def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_
     ]  # fmt: skip
     trainings = [Training("sb3", training.name, {}) for training in held]
     lost = [
-        NotTraced(name="ddpg", sides={"A": "not offered"}, supported={"A": False, "B": True}),
-        NotTraced(name="trpo", sides={"A": "x", "B": "x"}, supported={"A": True, "B": True}),
+        NotTraced(name="ddpg", sides={"old": "not offered"}, supported={"old": False, "new": True}),
+        NotTraced(
+            name="trpo", sides={"old": "x", "new": "x"}, supported={"old": True, "new": True}
+        ),
     ]
     executing = {training.name for training in held} - {"a2c"}
     found = costs.measure_costs(sides, trainings, held, lost, executing, 300.0)
@@ -122,7 +124,7 @@ def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
         "while time.process_time() < end:\n    pass\n"
     )
     old, new = (
-        Side(label, variables={"BUSY": busy}) for label, busy in (("A", "0.2"), ("B", "0.4"))
+        Side(label, variables={"BUSY": busy}) for label, busy in (("old", "0.2"), ("new", "0.4"))
     )
     training = Training("script", "train.py", {"script": str(script)})
     (cost,) = costs._timed((old, new), None, [training], 60.0)

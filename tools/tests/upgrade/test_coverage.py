@@ -30,11 +30,14 @@ from tools.tests.upgrade import small_traces
 FILE = "package/agent.py"
 
 
-def function(name="Agent.train", how=CHANGED, a=(10, 20), b=(110, 120)):
+def function(name="Agent.train", how=CHANGED, old=(10, 20), new=(110, 120)):
     """A function that differs, with its lines on either side."""
-    one = None if how == ADDED else Function(name=name, first=a[0], last=a[1], code="a")
-    other = None if how == REMOVED else Function(name=name, first=b[0], last=b[1], code="b")
-    return Changed(file=FILE, name=name, how=how, a=one, b=other, paths=(None, None))
+    before, after = (
+        Function(name=name, first=first, last=last, code=code)
+        for (first, last), code in ((old, "old"), (new, "new"))
+    )
+    before, after = None if how == ADDED else before, None if how == REMOVED else after
+    return Changed(file=FILE, name=name, how=how, old=before, new=after, paths=(None, None))
 
 
 def side(*executed, branches=(), activity=()):
@@ -51,14 +54,14 @@ def side(*executed, branches=(), activity=()):
     return Trace(header=header, events=())
 
 
-def traced(name, b, a=None, verdict="equal"):
+def traced(name, new, old=None, verdict="equal"):
     """A training; the old version did as the new version where nothing else is said."""
-    return small_traces.traced(name, a or b, b, verdict)
+    return small_traces.traced(name, old or new, new, verdict)
 
 
 def reached(functions, trainings, probed=None, folders=()):
     """How trainings went through functions."""
-    ran = {t.name: t.a for t in trainings}, {t.name: t.b for t in trainings}
+    ran = {t.name: t.old for t in trainings}, {t.name: t.new for t in trainings}
     return piece_executions(functions, ran, probed or {}, folders)
 
 
@@ -172,29 +175,29 @@ def test_only_branches_within_the_function_count(line, expected):
     assert state(traced("sac", held(line))) == expected
 
 
-def test_branches_are_those_of_side_b():
+def test_branches_are_those_of_the_new_version():
     """What the old version left open in code that has changed is not the question."""
-    assert state(traced("sac", side("Agent.train"), a=held())) == SAME
+    assert state(traced("sac", side("Agent.train"), old=held())) == SAME
 
 
-def test_a_removed_function_is_looked_up_on_side_a():
+def test_a_removed_function_is_looked_up_on_the_old_version():
     """The new version does not have it; its branches are those of the old one, at its lines."""
     gone = function(how=REMOVED)
-    old = traced("sac", side("Agent.other"), a=held(15))
+    old = traced("sac", side("Agent.other"), old=held(15))
     assert (state(old, of=gone), only(old, of=gone).trainings) == (ONE_WAY, ("sac",))
-    assert state(traced("sac", held(), a=side("Agent.other")), of=gone) == NEVER
+    assert state(traced("sac", held(), old=side("Agent.other")), of=gone) == NEVER
 
 
-def test_an_added_function_is_looked_up_on_side_b():
+def test_an_added_function_is_looked_up_on_the_new_version():
     """That the old version does not enter it says nothing."""
     new = function(how=ADDED)
-    assert state(traced("sac", held(), a=side("Agent.other")), of=new) == ONE_WAY
+    assert state(traced("sac", held(), old=side("Agent.other")), of=new) == ONE_WAY
 
 
 @pytest.mark.parametrize("name", ["<module>", "<class> Agent"])
 def test_what_runs_at_import_is_reached_with_its_file(name):
     """Any function of the file is enough; its branches are those of functions."""
-    of = function(name, b=(1, 999))
+    of = function(name, new=(1, 999))
     both = traced("sac", held()), traced("td3", side())
     assert (state(*both, of=of), only(*both, of=of).trainings) == (SAME, ("sac",))
     assert state(traced("td3", side()), of=of) == NEVER
@@ -217,7 +220,7 @@ def test_what_runs_at_import_is_executed_by_an_import():
     plain = traced("sac", imported(FILE))
     assert state(plain, of=function("<module>")) == SAME
     own = Function(name="<module>", first=1, last=1, code="If(test=")
-    conditional = replace(function("<module>"), a=own, b=own)
+    conditional = replace(function("<module>"), old=own, new=own)
     assert state(plain, of=conditional) == ONE_WAY
     assert state(traced("sac", imported("package/other.py")), of=function("<module>")) == NEVER
 
@@ -226,7 +229,7 @@ def test_what_runs_at_import_is_executed_by_an_import():
 def test_conditions_that_are_not_measured_are_never_all_branches(code):
     """Expressions, error handlers and comprehensions have branches that no line tells."""
     own = Function(name="Agent.train", first=110, last=120, code=code)
-    assert state(traced("sac", side("Agent.train")), of=replace(function(), b=own)) == ONE_WAY
+    assert state(traced("sac", side("Agent.train")), of=replace(function(), new=own)) == ONE_WAY
 
 
 def test_lines_that_never_ran_are_named():

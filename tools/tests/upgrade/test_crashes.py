@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
-from rlregress.model.recorded_traces import NotTraced, Traced
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
 from rlregress.tracing import jobs
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import compared_trainings
@@ -48,18 +48,18 @@ OF = "return self.weight"
 def compare(tmp_path: Path) -> Compare:
     """Record a training on two sides, and compare."""
 
-    def compared(training: Training, a: Side, b: Side) -> Outcome:
+    def compared(training: Training, old: Side, new: Side) -> Outcome:
         folders = tmp_path / "a", tmp_path / "b"
         for folder in folders:
             folder.mkdir()
-        with Sides((a, b), folders, 2, lambda _: None) as sides:
+        with Sides((old, new), folders, 2, lambda _: None) as sides:
 
             def again(_: Any) -> Any:
                 return [each[training.name] for each in sides.record([training], again=True)]
 
-            one, other = sides.record([training], {"A": True, "B": True})
+            recorded = sides.record([training], {"old": True, "new": True})
             name = training.name
-            return compared_trainings.compare_training(name, one[name], other[name], again)
+            return compared_trainings.compare_training(name, *(t[name] for t in recorded), again)
 
     return compared
 
@@ -71,7 +71,7 @@ def script(tmp_path: Path, compare: Compare) -> Compare:
     def of(old: str, new: str, text: str = SCRIPT, turned: bool = False) -> Outcome:
         assert old in LEARNER
         sides = []
-        for label, source in (("A", LEARNER), ("B", LEARNER.replace(old, new))):
+        for label, source in (("old", LEARNER), ("new", LEARNER.replace(old, new))):
             folder = tmp_path / f"tree-{label}"
             (folder / "learner").mkdir(parents=True)
             (folder / "learner" / "__init__.py").write_text(source, encoding="utf-8")
@@ -80,8 +80,9 @@ def script(tmp_path: Path, compare: Compare) -> Compare:
         path.write_text(text, encoding="utf-8")
         job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
         training = Training("script", "train.py", job)
-        a, b = reversed(sides) if turned else sides
-        return compare(training, Side("A", paths=(str(a),)), Side("B", paths=(str(b),)))
+        trees = reversed(sides) if turned else sides
+        both = (Side(label, paths=(str(p),)) for label, p in zip(VERSIONS, trees, strict=True))
+        return compare(training, *both)
 
     return of
 
@@ -142,7 +143,7 @@ def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> N
     found = script(old, new)
     crash = found.crash
     assert crash is not None
-    assert crash.side == "B"
+    assert crash.side == "new"
     assert crash.error.partition(":")[0] == error
     assert (crash.at, crash.by) == (innermost, by)
     killed = "process" in error
@@ -153,18 +154,18 @@ def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> N
     assert isinstance(found, Traced) == (crash.executed is not None and crash.executed.has_begun)
 
 
-def test_an_error_of_the_old_version_is_a_crash_of_side_a(script: Compare) -> None:
+def test_an_error_of_the_old_version_is_a_crash_of_that_version(script: Compare) -> None:
     """What is mended is known by the side that fails."""
     found = script("class Loss:", "class Losses:", turned=True)
     assert found.crash is not None
-    assert found.crash.side == "A"
+    assert found.crash.side == "old"
 
 
 def test_the_same_error_on_both_sides_is_a_gap(script: Compare) -> None:
     """It says nothing of what would have come after it."""
     found = script("1.0", "2.0", "import learner\nlearner.none\n")
     assert isinstance(found, NotTraced)
-    assert (found.crash, sorted(found.sides)) == (None, ["A", "B"])
+    assert (found.crash, sorted(found.sides)) == (None, ["old", "new"])
 
 
 @pytest.mark.nightly
@@ -186,7 +187,7 @@ def test_an_error_that_only_a_recording_meets_is_the_recorders(script: Compare) 
     assert isinstance(found, NotTraced)
     assert found.crash is None
     assert found.sides == {
-        "B": "this suite's recorder failed: AssertionError: recorded; without recording: the "
+        "new": "this suite's recorder failed: AssertionError: recorded; without recording: the "
         "training ends well"
     }
 
@@ -213,7 +214,7 @@ def sb3(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str], S
         text = path.read_text(encoding="utf-8")
         assert len(re.findall(re.escape(old), text)) == 1
         path.write_text(text.replace(old, new), encoding="utf-8")
-        return Side("B", paths=(str(folder),))
+        return Side("new", paths=(str(folder),))
 
     return made
 
@@ -225,10 +226,10 @@ PPO = frameworks.get("sb3"), "ppo"
 def test_a_training_that_does_not_fit_is_a_gap(compare: Compare, sb3: Any) -> None:
     """A call of the suite's that a version does not take says nothing of that version."""
     side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
-    found = compare(compared_trainings.make_built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
     assert isinstance(found, NotTraced)
     assert found.crash is None
-    assert found.sides["B"].startswith("this suite's training does not fit that version: TypeErr")
+    assert found.sides["new"].startswith("this suite's training does not fit that version: TypeErr")
 
 
 @pytest.mark.nightly
@@ -237,7 +238,7 @@ def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
 ) -> None:
     """The stack that faulthandler has written tells where."""
     side = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
-    found = compare(compared_trainings.make_built_in(*PPO), Side("A"), side)
+    found = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
     assert isinstance(found, NotTraced)
     crash = found.crash
     assert crash is not None

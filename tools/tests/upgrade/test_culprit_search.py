@@ -20,13 +20,10 @@ from tools.tests.upgrade.small_traces import FILE, divergence, loss, traced
 
 def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
     """A function that differs; on the new version it stands a hundred lines below."""
-    one = None if how == ADDED else Function(name=name, first=first, last=last, code="a")
-    other = (
-        None
-        if how == REMOVED
-        else Function(name=name, first=first + 100, last=last + 100, code="b")
-    )
-    return Changed(file=file, name=name, how=how, a=one, b=other, paths=(path, path))
+    old = Function(name=name, first=first, last=last, code="old")
+    new = Function(name=name, first=first + 100, last=last + 100, code="new")
+    old, new = None if how == ADDED else old, None if how == REMOVED else new
+    return Changed(file=file, name=name, how=how, old=old, new=new, paths=(path, path))
 
 
 TRAIN, LOSS, STEP = function("train"), function("loss", 30, 40), function("step", 50, 60)
@@ -40,18 +37,18 @@ def trace(value, *executed, count=1):
 
 def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
     """A training whose traces part at a line of the new version."""
-    a, b = trace(2.0, *executed, count=count), trace(4.0, *executed, count=count)
-    return traced(name, a, b, first=divergence(loss(a_line), loss(b_line, *callers)))
+    old, new = trace(2.0, *executed, count=count), trace(4.0, *executed, count=count)
+    return traced(name, old, new, first=divergence(loss(a_line), loss(b_line, *callers)))
 
 
 def test_the_function_at_the_place_is_found():
     """On either side at its own lines; what did not change is none."""
     first = divergence(loss(15), loss(115))
     assert delta_debugging.find_functions_at(first, [LOSS, TRAIN]) == (TRAIN,)
-    only_a = divergence(loss(15), None)
-    only_b = divergence(None, loss(135))
-    assert delta_debugging.find_functions_at(only_a, [LOSS, TRAIN]) == (TRAIN,)
-    assert delta_debugging.find_functions_at(only_b, [LOSS, TRAIN]) == (LOSS,)
+    only_old = divergence(loss(15), None)
+    only_new = divergence(None, loss(135))
+    assert delta_debugging.find_functions_at(only_old, [LOSS, TRAIN]) == (TRAIN,)
+    assert delta_debugging.find_functions_at(only_new, [LOSS, TRAIN]) == (LOSS,)
     assert delta_debugging.find_functions_at(divergence(loss(0), loss(125)), [LOSS, TRAIN]) == ()
 
 
@@ -59,7 +56,7 @@ def coded(name, code, how=CHANGED, file=FILE, path=None):
     """A function that differs, with what it does on the new version."""
     new = Function(name=name, first=1, last=2, code=code)
     old = replace(new, code="") if how == CHANGED else None
-    return Changed(file=file, name=name, how=how, a=old, b=new, paths=(path, path))
+    return Changed(file=file, name=name, how=how, old=old, new=new, paths=(path, path))
 
 
 @pytest.mark.parametrize(
@@ -123,10 +120,10 @@ def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
     came = delta_debugging._judge_trial(one, (TRAIN,), answers(loss="refused: TypeError"))
     why = "part.loss is refused: TypeError, as on neither version"
     assert (came.outcome, came.why) == ("failed", why)
-    refusing = replace(one, a=answers(loss="refused: TypeError"))
+    refusing = replace(one, old=answers(loss="refused: TypeError"))
     assert (
         delta_debugging._judge_trial(refusing, (TRAIN,), answers(loss="refused: TypeError")).outcome
-        == "as A"
+        == "as old"
     )
 
 
@@ -134,8 +131,8 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
     """In the nearest function that differs, by the lines of that side; not what both refuse."""
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
-    def place(a, b):
-        return delta_debugging._find_place(traced("x", a, b), [STEP, TRAIN])
+    def place(old, new):
+        return delta_debugging._find_place(traced("x", old, new), [STEP, TRAIN])
 
     assert place(answers(**fine), answers(5, 115, 155, **error)) == (TRAIN,)
     assert place(answers(5, 15, 55, **error), answers(**fine)) == (TRAIN,)
@@ -231,7 +228,7 @@ def looked(recorder, functions, *parted_, limit=culprit_search.LIMIT):
 def sac(executed=NAMES, line=900):
     """A training that parts at no changed function: 2 on the old version, 4 on the new version."""
     one = parted("sac", line, executed=executed)
-    assert compare(one.a, one.b).verdict == "diverged"
+    assert compare(one.old, one.new).verdict == "diverged"
     return one
 
 
@@ -298,9 +295,9 @@ def test_the_functions_of_the_place_come_first(functions):
     ]
     one = parted("sac", 172, executed=NAMES)
     others = {file: [each.name] for file, each in zip(files, far, strict=True)}
-    header = {**one.b.header, "functions": {**others, FILE: ["g3", "f15"]}}
+    header = {**one.new.header, "functions": {**others, FILE: ["g3", "f15"]}}
     place = divergence(None, loss(252))
-    one = traced("sac", one.a, replace(one.b, header=header), first=place)
+    one = traced("sac", one.old, replace(one.new, header=header), first=place)
     recorder = Recorder()
     looked(recorder, [*far, functions[15]], one)
     tried = [name for _, (name, *more) in recorder.groups if not more]
@@ -384,7 +381,7 @@ def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(func
 
 def known(**found):
     """What earlier searches found."""
-    return delta_debugging.Earlier.collect([Cause(**found)])
+    return delta_debugging.EarlierCauses.collect([Cause(**found)])
 
 
 def turns(looking, recorder):
@@ -430,8 +427,10 @@ def test_what_fails_in_one_training_and_does_something_in_another_is_tried(funct
     failed_, why = functions[2], "KeyError: 'seed'"
     every = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
     acts, does_nothing = Cause(moving=(failed_,)), Cause(still=(functions[3],))
-    earlier = delta_debugging.Earlier.collect([*every, acts, does_nothing])
-    assert earlier == delta_debugging.Earlier(frozenset({failed_}), frozenset({functions[3]}), {})
+    earlier = delta_debugging.EarlierCauses.collect([*every, acts, does_nothing])
+    assert earlier == delta_debugging.EarlierCauses(
+        frozenset({failed_}), frozenset({functions[3]}), {}
+    )
 
 
 def test_trainings_that_execute_what_nothing_has_reverted_are_searched_first(functions):
@@ -480,7 +479,7 @@ def test_what_fails_by_itself_is_put_back_with_what_does_nothing_by_itself(funct
     """Of all that is entered, in several files, what is not needed is left."""
     other = function("g", file="package/other.py", path=tmp_path / "agent.py")
     one = sac()
-    for side in (one.a, one.b):
+    for side in (one.old, one.new):
         side.header["functions"][other.file] = [other.name]
     recorder = Recorder({"f2": -2.0}, needing={"f2": "g"})
     found = looked(recorder, [*functions, other], one)["sac"]
@@ -501,7 +500,7 @@ class Counting(Recorder):
     def __init__(self, effects, several, others=()):
         super().__init__(effects)
         self._every, self._others = dict(effects), dict(others)
-        self._counts = {one.name: len(one.b.events) for one in several}
+        self._counts = {one.name: len(one.new.events) for one in several}
 
     def _one(self, job):
         name = job.name.partition(" trial ")[0]
@@ -522,8 +521,8 @@ def test_recordings_are_limited_and_what_is_left_is_said(functions):
 
 def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
     """A method may hide another one; a function comes and goes with what calls it."""
-    method = replace(functions[3], how=ADDED, a=None, within=True)
-    alone = replace(functions[4], how=ADDED, a=None)
+    method = replace(functions[3], how=ADDED, old=None, within=True)
+    alone = replace(functions[4], how=ADDED, old=None)
     elsewhere = replace(method, name="f5", paths=(None, functions[5].paths[1]))
     given = [*functions[:3], method, alone, elsewhere]
     recorder = Recorder({"f3": -2.0})
@@ -534,10 +533,10 @@ def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
 def test_short_trainings_count_as_a_part_of_a_recording(functions):
     """As many recordings as cost the same: of a hundred events three for one of a thousand."""
     found = sac()
-    events = found.b.events * (2000 // len(found.b.events))
+    events = found.new.events * (2000 // len(found.new.events))
     assert culprit_search._cost(found) == 0.3
-    assert culprit_search._cost(replace(found, b=replace(found.b, events=events[:500]))) == 0.5
-    assert culprit_search._cost(replace(found, b=replace(found.b, events=events))) == 1.0
+    assert culprit_search._cost(replace(found, new=replace(found.new, events=events[:500]))) == 0.5
+    assert culprit_search._cost(replace(found, new=replace(found.new, events=events))) == 1.0
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):

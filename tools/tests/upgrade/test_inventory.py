@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from rlregress.model import differences as model
+from rlregress.model.recorded_traces import VERSIONS
 from rlregress.source import below
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import entries, requested
@@ -31,9 +32,9 @@ MADE_UP = {
 def sides(tmp_path):
     """What differs between two folders of distributions of versions 1 and 2, all of them pinned."""
 
-    def compared(made_up=None, recorded="AB", adapters=()):
+    def compared(made_up=None, recorded=VERSIONS, adapters=()):
         pinned, prepared = set(), []
-        for number, label in enumerate("AB", start=1):
+        for number, label in enumerate(VERSIONS, start=1):
             root = tmp_path / label
             for name, files in (made_up or MADE_UP).items():
                 pinned.add(name)
@@ -49,14 +50,14 @@ def sides(tmp_path):
                     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
             wanted = requested.parse("installed")
             prepared.append(Prepared(wanted, Side(label, sys.executable, (str(root),)), "overlay"))
-        resolved = [ResolvedSide(label, requested.parse("installed")) for label in "AB"]
+        resolved = [ResolvedSide(label, requested.parse("installed")) for label in VERSIONS]
         pair = Pair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
         return inventory(pair, *prepared)
 
     return compared
 
 
-@pytest.mark.parametrize("recorded", ["AB", "A", "B", ""])
+@pytest.mark.parametrize("recorded", [VERSIONS, ("old",), ("new",), ()])
 def test_whatever_differs_in_version_is_listed(sides, recorded):
     """By what differs in its code, or by its versions where no code of it was found to differ."""
     found = sides(recorded=recorded)
@@ -73,7 +74,7 @@ def test_whatever_differs_in_version_is_listed(sides, recorded):
         assert name in found.versions or listed, name
     for name in ("libraries-alone", "nothing-but-a-version", "no-code"):
         assert found.versions[name] == ("1", "2")
-    if recorded == "AB":
+    if recorded == VERSIONS:
         assert not own.keys() & found.versions.keys()
         assert {"space.inner", "space._fast", "space.other"} <= {p.name for p in found.packages}
 
@@ -81,14 +82,16 @@ def test_whatever_differs_in_version_is_listed(sides, recorded):
 def test_distributions_that_require_what_differs_are_its_users(sides, tmp_path):
     """At any depth; a name that is gone is searched in them."""
     for name, required in (("zoo", "below"), ("below", "a-package"), ("apart", "numpy")):
-        info = tmp_path / "A" / f"{name}-1.dist-info"
+        info = tmp_path / "old" / f"{name}-1.dist-info"
         info.mkdir(parents=True)
         rows = f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\nRequires-Dist: {required}\n"
         (info / "METADATA").write_text(rows)
         (info / "RECORD").write_text(f"{name}.py,,\n")
-        (tmp_path / "A" / f"{name}.py").write_text("")
+        (tmp_path / "old" / f"{name}.py").write_text("")
     found = sides({"a-package": MADE_UP["a-package"]})
-    assert sorted(found.users) == [str(tmp_path / "A" / f"{name}.py") for name in ("below", "zoo")]
+    assert sorted(found.users) == [
+        str(tmp_path / "old" / f"{name}.py") for name in ("below", "zoo")
+    ]
 
 
 def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
@@ -115,7 +118,7 @@ def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
 )
 def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
     """Those of type checkers, and files of versions; of any other it counts who opens it."""
-    for label, text in (("A", old), ("B", new)):
+    for label, text in (("old", old), ("new", new)):
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "a_package" / file).write_text(text)
     found = sides({"a-package": MADE_UP["a-package"]})
@@ -130,7 +133,7 @@ def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
 
 def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
     """What differs behind the link differs in the package."""
-    for label, rate in (("A", 1), ("B", 2)):
+    for label, rate in (("old", 1), ("new", 2)):
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "shared").mkdir()
         (tmp_path / label / "shared" / "ppo.py").write_text(f"def train():\n    return {rate}\n")

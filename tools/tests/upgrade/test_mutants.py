@@ -72,7 +72,9 @@ def proved(tmp_path):
     ):
         executions = [
             PieceExecution(
-                function=Changed(file=FILE, name=of.name, how=how, a=of, b=of, paths=(None, path))
+                function=Changed(
+                    file=FILE, name=of.name, how=how, old=of, new=of, paths=(None, path)
+                )
             )
             for of, how in zip(own, hows, strict=True)
         ]

@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.details import requested_names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.model.recorded_traces import Trace
+from rlregress.model.recorded_traces import VERSIONS, Trace
 from rlregress.model.upgrade_result import Answer, OfFramework, SideInfo, Upgrade
 from rlregress.reporting import markdown_page, upgrade_data
 from rlregress.reporting.html import upgrade_page
@@ -157,7 +157,7 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
 
     monkeypatch.setattr(cascade, "compare_script", script)
     monkeypatch.setattr(side_fingerprints, "fingerprint", fingerprint)
-    sides = [ResolvedSide(label, Requested("x")) for label in "AB"]
+    sides = [ResolvedSide(label, Requested("x")) for label in VERSIONS]
     pair = Pair(*sides, frozenset(), (frameworks.get("sb3"),), {})
     made = tuple(Prepared(side.requested, Side(side.label), "tree") for side in sides)
     options = Options(script=SCRIPT, workers=1)
@@ -171,10 +171,10 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
 
 def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     """It stands before all entries, and in the data; the verdict is that of the entries."""
-    sides = [SideInfo(label=label, text="x", how="tree") for label in "AB"]
-    sides[1] = SideInfo(label="B", text="t", how="tree", not_checked=("its requirements",))
+    sides = [SideInfo(label=label, text="x", how="tree") for label in VERSIONS]
+    sides[1] = SideInfo(label="new", text="t", how="tree", not_checked=("its requirements",))
     of = OfFramework(name="x", title="X", module="x", versions=({}, {}), not_checked=("returns",))
-    result = Upgrade(a=sides[0], b=sides[1], frameworks=(of,))
+    result = Upgrade(old=sides[0], new=sides[1], frameworks=(of,))
     assert result.verdict == "unchanged"
     assert upgrade_data.as_json(result)["not_checked"] == ["new: its requirements", "X: returns"]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
@@ -191,9 +191,9 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
 )
 def test_versions_that_were_not_read_are_not_called_the_same(old, new, words):
     """The time of the command was over before a probe could read them."""
-    sides = [SideInfo(label=label, text="x", how="tree") for label in "AB"]
+    sides = [SideInfo(label=label, text="x", how="tree") for label in VERSIONS]
     of = OfFramework(name="x", title="X", module="x", versions=(old, new), not_checked=("returns",))
-    result = Upgrade(a=sides[0], b=sides[1], frameworks=(of,))
+    result = Upgrade(old=sides[0], new=sides[1], frameworks=(of,))
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     assert f"X: {words}" in markdown_page.text(upgrade_page.page(result, facts))
 

@@ -60,10 +60,10 @@ def judge(tmp_path, monkeypatch):
         before, _, after = text.rpartition(edit.old)
         path.unlink()
         path.write_text(before + edit.new + after)
-        a, b = map(str, trees[::-1] if reverse else trees)
+        old_tree, new_tree = map(str, trees[::-1] if reverse else trees)
         return cascade.run(
             Options(
-                a, b, tmp_path / "report", frameworks=[edit.framework],
+                old_tree, new_tree, tmp_path / "report", frameworks=[edit.framework],
                 algorithms=[edit.algorithm], scenarios=list(scenarios), returns=False, workers=1,
             )
         )  # fmt: skip

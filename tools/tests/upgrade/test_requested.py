@@ -132,15 +132,15 @@ def test_an_environment_is_no_tree(tmp_path):
     assert requested.parse(str(tmp_path)).environment == tmp_path
 
 
-def _names(a, b, *named):
-    sides = requested.parse(a), requested.parse(b)
+def _names(old, new, *named):
+    sides = requested.parse(old), requested.parse(new)
     packages = affected.packages(*sides)
     return [adapter.name for adapter in affected.adapters(*sides, packages, named)]
 
 
-def _moves_physics(a, b):
-    sides = ResolvedSide("A", a), ResolvedSide("B", b)
-    return Pair(*sides, affected.packages(a, b), (), {}).moves_physics
+def _moves_physics(old, new):
+    sides = ResolvedSide("old", old), ResolvedSide("new", new)
+    return Pair(*sides, affected.packages(old, new), (), {}).moves_physics
 
 
 def test_a_framework_is_concerned_by_its_own_packages():
@@ -159,11 +159,11 @@ def test_what_all_stand_on_concerns_all_that_are_installed():
 def test_only_pins_that_differ_between_lock_files_count(lock):
     """Of two lock files, what both pin alike concerns nobody."""
     package = frameworks.get("sb3").framework.packages[0]
-    a = requested.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
-    b = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
-    assert affected.packages(a, b) == {package}
-    assert [adapter.name for adapter in affected.adapters(a, b, {package})] == ["sb3"]
-    assert not _moves_physics(a, b)
+    old = requested.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
+    new = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
+    assert affected.packages(old, new) == {package}
+    assert [adapter.name for adapter in affected.adapters(old, new, {package})] == ["sb3"]
+    assert not _moves_physics(old, new)
 
 
 def test_a_pin_of_what_is_installed_is_no_change(lock):
@@ -174,22 +174,22 @@ def test_a_pin_of_what_is_installed_is_no_change(lock):
 
 def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, tmp_path):
     """A raised tool is acquitted without running anything: a bot raises those as well."""
-    a, b = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
-    assert _names(a, b) == []
-    found = cascade.run(Options(a, b, tmp_path))
+    old, new = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
+    assert _names(old, new) == []
+    found = cascade.run(Options(old, new, tmp_path))
     assert (found.verdict, found.exit_code) == ("unchanged", 0)
     assert found.judgement.headline == "unchanged: nothing that has an effect differs"
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
     (section,) = [of for of in upgrade_page.page(found, facts).sections if of.id == "entries"]
     [[kind, name, *_]] = section.parts[-1].parts[0].rows
     assert (kind, name) == ("package", "typer")
-    assert _names(a, a) == []
+    assert _names(old, old) == []
 
 
 def test_lock_files_that_differ_in_what_may_matter_are_not_acquitted(lock, tmp_path):
     """A package that requires NumPy may train something, and nothing here has run it."""
-    a, b = lock("scipy==1.0.0", "numpy==2.0.0", name="a"), lock("scipy==1.1.0", "numpy==2.0.0")
-    found = cascade.run(Options(a, b, tmp_path))
+    old, new = lock("scipy==1.0.0", "numpy==2.0.0", name="a"), lock("scipy==1.1.0", "numpy==2.0.0")
+    found = cascade.run(Options(old, new, tmp_path))
     assert (found.verdict, found.exit_code) == ("partly checked", 2)
 
 

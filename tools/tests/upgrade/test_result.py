@@ -15,7 +15,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.loaded_files import LoadedFile
-from rlregress.model.recorded_traces import Crash, NotTraced, Traced, ranges
+from rlregress.model.recorded_traces import VERSIONS, Crash, NotTraced, Traced, ranges
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Answer,
@@ -31,6 +31,7 @@ from rlregress.model.upgrade_result import (
     PieceExecution,
     ReturnsVerdict,
     ScriptNames,
+    Tally,
     Upgrade,
     findings,
 )
@@ -60,7 +61,7 @@ TRAIN = (FILE, "SAC.train")
 LOSS, TWICE = (small_traces.loss(276, value=v, file=FILE, function="train") for v in (8.4, 16.8))
 FACTS = Facts("a title", "today", 1.0, "a machine", "a command")
 GONE = Entry(kind=model.PUBLIC, name="frame.logger.read_csv", state=model.DIFFERS)
-BATCH = ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
+BATCH = ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256")
 
 
 def said(variant, executed=TRAIN):
@@ -77,7 +78,7 @@ GAMMA = changed_detail(
 def function(name="SAC.train", file=FILE):
     """A function that differs, at lines 270 to 280."""
     own = Function(name=name, first=270, last=280, code="code")
-    return Changed(file=file, name=name, how=CHANGED, a=own, b=own, paths=(None, None))
+    return Changed(file=file, name=name, how=CHANGED, old=own, new=own, paths=(None, None))
 
 
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
@@ -94,19 +95,19 @@ def trace(failure="", unsupported=""):
     )  # fmt: skip
 
 
-def traced(name="sac", verdict="equal", repeats=True, crash=None):
+def traced(name="sac", verdict="equal", repeats=True, crash=None, not_compared=0):
     """A training on both sides; diverged ones differ at a loss of twice the value."""
     first = small_traces.divergence(LOSS, TWICE) if verdict == "diverged" else None
     failed = crash and Crash(side=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None)
     return small_traces.traced(
-        name, trace(), trace(), verdict, first, repeats=repeats, crash=failed
+        name, trace(), trace(), verdict, first, not_compared, repeats=repeats, crash=failed
     )
 
 
-def lost(name="sac dictionary", sides="B", supported=True):
+def lost(name="sac dictionary", sides=("new",), supported=True):
     """A training that ended in an error on some sides."""
     why = dict.fromkeys(sides, "it ended in an error: E: no")
-    return NotTraced(name=name, sides=why, supported=dict.fromkeys("AB", supported))
+    return NotTraced(name=name, sides=why, supported=dict.fromkeys(VERSIONS, supported))
 
 
 def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returned=None, **given):
@@ -143,12 +144,12 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
 def upgrade(*frameworks_, physics=(), script=None, **given):
     """The whole of it."""
     sides = [
-        Prepared(requested.parse("a==1"), Side("A"), "environment", why=("a 1 needs b<2",)),
-        Prepared(requested.parse("installed"), Side("B"), "installed"),
+        Prepared(requested.parse("a==1"), Side("old"), "environment", why=("a 1 needs b<2",)),
+        Prepared(requested.parse("installed"), Side("new"), "installed"),
     ]
     beside = (*entries.list_environments(physics), *given.pop("other_packages", ()))
     return Upgrade(
-        a=sides[0].info, b=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
+        old=sides[0].info, new=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
         script=script, other_packages=beside, **given,
     )  # fmt: skip
 
@@ -163,7 +164,7 @@ def steps(**given):
     return upgrade_page.cards(upgrade(**given), FACTS)[0].steps
 
 
-def missing(count=1, side="B", why="error", error_origin="suite"):
+def missing(count=1, side="new", why="error", error_origin="suite"):
     """Details that could not be probed."""
     fields = {"side": side, "why": why, "error_origin": error_origin}
     text = "AttributeError: no such thing"
@@ -180,16 +181,21 @@ PARTED = traced(verdict="diverged")
 CASES = {
     "equal traces": (of(traced(), executions=(reached("sac"),)), "unchanged", 0),
     "rounding": (of(traced(verdict="close")), "close", 0),
+    "rounding up to an event from which on nothing is compared": (
+        of(traced(verdict="close", not_compared=3)), "partly checked", 0),
+    "and the code that such a training executed": (
+        of(traced(verdict="close", not_compared=3), executions=(reached("sac"),)),
+        "partly checked", 0),
     "a detail that could not be probed is no equality": (
         of(traced(), not_probed=missing()), "partly checked", 0),
     "nor is one that could be probed on neither side": (
-        of(traced(), not_probed=missing(side="A and B")), "partly checked", 0),
+        of(traced(), not_probed=missing(side="old and new")), "partly checked", 0),
     "a scenario that ends in an error on both sides": (
-        of(traced("sac gsde"), lost(sides="AB")), "partly checked", 0),
+        of(traced("sac gsde"), lost(sides=VERSIONS)), "partly checked", 0),
     "one that this suite cannot run on one side": (
         of(traced("sac gsde"), lost()), "partly checked", 0),
     "one that neither version has": (
-        of(traced(), lost(sides="AB", supported=False)), "unchanged", 0),
+        of(traced(), lost(sides=VERSIONS, supported=False)), "unchanged", 0),
     "a changed function that nothing executed": (
         of(traced(), executions=(reached(),)), "could not judge", 2),
     "one that only a probe executed": (
@@ -213,8 +219,8 @@ CASES = {
     "a training that nothing else was compared with": (of(lost()), "could not judge", 2),
     "nothing is proved of the code that it executed": (
         of(traced(repeats=False), executions=(reached("sac"),)), "could not judge", 2),
-    "the new version fails": (of(traced(crash="B")), "the new version fails", 1),
-    "the old version failed": (of(traced(crash="A")), "repaired", 0),
+    "the new version fails": (of(traced(crash="new")), "the new version fails", 1),
+    "the old version failed": (of(traced(crash="old")), "repaired", 0),
     "returns that hold": (of(PARTED, returned="holds"), "holds", 0),
     "and settle the code that differs": (
         of(PARTED, executions=(reached("sac"),), returned="holds"), "holds", 0),
@@ -237,6 +243,28 @@ def test_what_was_found_comes_to_one_verdict(case):
     assert (upgrade(framework).verdict, upgrade(framework).exit_code) == (verdict, code)
 
 
+def test_events_that_are_not_compared_are_counted_in_every_report():
+    """The headline, the first screen and the data name the training; its entry has their number."""
+    close = traced(verdict="close", not_compared=3)
+    result = upgrade(of(close, executions=(reached("sac"),)))
+    assert result.judgement.headline.startswith("partly checked: ")
+    assert "Compared in part: sac." in result.judgement.headline
+    training, piece = (e for e in result.entries if e.state == model.IN_PART)
+    assert (training.kind, "the last 3 are not compared" in training.reason) == (
+        model.TRAINING,
+        True,
+    )
+    assert (piece.name, piece.reason) == (
+        f"{FILE} SAC.train",
+        "the trainings that execute it are compared in part",
+    )
+    assert result.tallies["trainings"] == Tally(checked=0, all=1)
+    assert any("sac" in line for line in upgrade_page.cards(result, FACTS)[0].not_judged)
+    plain = upgrade_data.as_json(result)["frameworks"]["sb3"]["traces"]["sac"]
+    assert (plain["verdict"], plain["not_compared"]) == ("close", 3)
+    assert not close.proved
+
+
 def test_another_divergence_or_error_is_another_entry():
     """What somebody has accepted of a training holds for that, and for nothing else of it."""
     parted = traced(verdict="diverged")
@@ -244,7 +272,7 @@ def test_another_divergence_or_error_is_another_entry():
         LOSS, small_traces.loss(276, value=33.6, file=FILE, function="train")
     )
     far = replace(parted, comparison=replace(parted.comparison, first=twice))
-    crash = Crash(side="B", error="E: no", at="f:1 g", by="", executed=None)
+    crash = Crash(side="new", error="E: no", at="f:1 g", by="", executed=None)
     failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     gone = [replace(lost(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     made = [entries.make_traced(each, "") for each in (parted, far, *failed)]
@@ -260,7 +288,8 @@ def test_the_worst_framework_decides():
 
 def test_what_ran_is_counted_beside_what_did_not():
     """The headline says how many changed pieces ran, and names what could not be compared."""
-    framework = of(traced(), lost(sides="AB"), not_probed=missing(), executions=(reached("sac"),))
+    gone = lost(sides=VERSIONS)
+    framework = of(traced(), gone, not_probed=missing(), executions=(reached("sac"),))
     assert upgrade(framework).judgement.headline == (
         "partly checked: No difference found in what ran: 1 of 1 changed pieces ran. "
         "Not checked: sac dictionary, atari.warp_frame [0]."
@@ -307,7 +336,7 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
 
 def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path):
     """It could not be compared; that no episode was played has no other reason."""
-    sides, user = (Side("A"), Side("B")), {"file": "/mine/mine.zip"}
+    sides, user = (Side("old"), Side("new")), {"file": "/mine/mine.zip"}
     with limited(Deadline(1.0, time.time() - 90)):
         lost = side_files.compare_files(sides, (tmp_path, tmp_path), SB3, ["ppo"], False, user)
     made = upgrade(of(), other_packages=entries.list_saved_files(lost, "sb3"), file="mine.zip")
@@ -335,7 +364,7 @@ def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
     upgrade_command.write(made, tmp_path, FACTS)
     page = (tmp_path / "upgrade.html").read_text()
     assert cut in page
-    assert late.sides["A"] in page
+    assert late.sides["old"] in page
     not_judged = upgrade_page.cards(made, FACTS)[0].not_judged
     assert (not_judged[0], any("td3 images" in line for line in not_judged)) == (cut, False)
     assert page.index('id="cut"') < page.index('id="entries"')
@@ -405,7 +434,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "value"),
+    ("old", "new", "value"),
     [
         ({"error": "gone"}, {"rows": [[0.0]]}, "| environment | x |  | old: gone |"),
         ({"error": "gone"}, {"error": "gone"}, "| environment | x |  | on neither side |"),
@@ -413,9 +442,11 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],
 )
-def test_an_environment_that_cannot_be_compared_says_why(a, b, value):
+def test_an_environment_that_cannot_be_compared_says_why(old, new, value):
     """An environment that a side lacks, or whose observations changed shape, is named."""
-    text = report(upgrade(of(traced()), physics=side_physics.compare_physics({"x": a}, {"x": b})))
+    text = report(
+        upgrade(of(traced()), physics=side_physics.compare_physics({"x": old}, {"x": new}))
+    )
     assert value in text
 
 
@@ -426,12 +457,12 @@ def test_only_traces_that_part_are_recorded_again():
     recorded = {name: small_traces.trace(step) for name, step in steps.items()}
     again = []
 
-    def compared(b, *repetitions):
+    def compared(new, *repetitions):
         def record(_):
-            again.append(b)
+            again.append(new)
             return tuple(recorded[name] for name in repetitions)
 
-        return compared_trainings.compare_training("sac", recorded["A"], recorded[b], record)
+        return compared_trainings.compare_training("sac", recorded["A"], recorded[new], record)
 
     assert (compared("A").proved, again) == (True, [])
     parted = compared("B", "A", "B")
@@ -449,7 +480,7 @@ def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
     new = compared_trainings.compare_training(
         "sac n-step", trace(unsupported="no n_steps"), trace(), tuple
     )
-    assert (new.counts, dict(new.supported)) == (False, {"A": False, "B": True})
+    assert (new.counts, dict(new.supported)) == (False, {"old": False, "new": True})
     broken = compared_trainings.compare_training(
         "sac", trace(failure="Traceback\nE: no"), trace(), tuple
     )
@@ -485,7 +516,7 @@ def test_details_with_one_cause_are_one_finding():
 def _without_a_variant():
     near = (("half", (4.25,)), ("none", (8.5,)))
     strange = Answer(variant=None, observed=(7.0,), text="no variant matches", near=near)
-    return upgrade(of(traced(), changed=[replace(SCALE, b=strange)]))
+    return upgrade(of(traced(), changed=[replace(SCALE, new=strange)]))
 
 
 def _everything():
@@ -508,7 +539,7 @@ def _one_way():
 
 
 def _absent():
-    absent = missing(why="absent", side="A and B")
+    absent = missing(why="absent", side="old and new")
     of_none = (replace(absent[0], text="Unprobed: 1.0 has no trainer"),)
     return upgrade(replace(of(), details=Details(same=9, absent=of_none)))
 
@@ -591,7 +622,7 @@ N_STEP = ("nstep.window", "library")
     [("2.9.2", "n_rewards", DOCUMENTED), ("2.9.2", "one_step", VIOLATED),
      ("2.6.0", "one_step", DOCUMENTED), ("0.0.1", "one_step", UNDOCUMENTED)],
 )  # fmt: skip
-def test_a_change_is_held_against_what_is_documented_of_side_b(version, variant, standing):
+def test_a_change_is_held_against_what_is_documented_of_the_new_version(version, variant, standing):
     """The entry that holds for the new version's version decides."""
     change = changed_detail(N_STEP, said("other"), said(variant))
     assert attribution.describe_documentation(SB3, change, version) == standing
@@ -635,7 +666,7 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
     old, new = (Function(name="f", first=1, last=text.count("\n"), code="") for text in texts)
-    changed = Changed(file="m.py", name="f", how=CHANGED, a=old, b=new, paths=paths)
+    changed = Changed(file="m.py", name="f", how=CHANGED, old=old, new=new, paths=paths)
     rows = attribution.source_difference(changed, {"m.py": {2, 5, 7, 8}})
     assert rows[:4] == [
         "-    return 0.5 * total", "+    return total", "-        total = 0", "+        total = 1",

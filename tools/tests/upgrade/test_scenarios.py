@@ -63,7 +63,7 @@ def recorded(framework: str, folder: Path, *titles: str) -> dict[str, Trace]:
     script = Path(__file__).with_name("traced_scenarios.py")
     subprocess.run(
         [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
-        env=recording_processes.current("A").environment(),
+        env=recording_processes.current("old").environment(),
         check=True,
     )
     return {path.name: trace_reader.load(path) for path in folder.iterdir()}
@@ -129,7 +129,7 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
     (folder / file).write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
     job = compared_trainings.make_built_in(SB3, title).job
     found = recording_processes.record(
-        job, tmp_path / "trace", recording_processes.Side("B", paths=[variables["PYTHONPATH"]])
+        job, tmp_path / "trace", recording_processes.Side("new", paths=[variables["PYTHONPATH"]])
     )
     if found.failure:
         # what the fault makes of the framework's own code ends the training

@@ -61,12 +61,12 @@ def judge(tmp_path, monkeypatch):
     """Judge two trees by a script; the exit code and the report."""
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
 
-    def judged(a, b, text=SCRIPT, minutes=0.0):
+    def judged(old, new, text=SCRIPT, minutes=0.0):
         script = tmp_path / "train.py"
         script.write_text(text, encoding="utf-8")
         job = jobs.build_script_job(script, [], [], 0)
         code = upgrade_command.judge(
-            Options(a, b, tmp_path / "report", script=job, minutes=minutes)
+            Options(old, new, tmp_path / "report", script=job, minutes=minutes)
         )
         found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
         return code, found, (tmp_path / "report" / "upgrade.md").read_text()
@@ -171,8 +171,8 @@ def test_a_script_of_other_content_is_another_training(tmp_path):
 def test_the_packages_that_differ_are_among_what_is_traced():
     """A release is known by its name, and the recorder finds its modules where it runs."""
     job = {"script": "train.py", "packages": []}
-    a, b = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
-    imports = affected.imports(a, b, affected.packages(a, b))
+    old, new = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
+    imports = affected.imports(old, new, affected.packages(old, new))
     assert make_script_training(job, imports).job["distributions"] == ["typer"]
     assert trace_worker.modules_of("typer") == ["typer"]
     assert trace_worker.modules_of("no-such-release") == []
@@ -181,14 +181,14 @@ def test_the_packages_that_differ_are_among_what_is_traced():
 @pytest.mark.nightly
 def test_what_could_not_be_judged_is_not_gone_on_with(judge, tree, tmp_path):
     """After bad input nothing of the attempt is taken for an interrupted gate."""
-    a, b = tree("a"), tree("b")
+    old, new = tree("a"), tree("b")
     steps = tmp_path / "steps.txt"
     text = SCRIPT.replace("trained = main()", f"open({str(steps)!r}).read() and main()")
     steps.write_text("")
     with pytest.raises(UserError, match="nothing was traced"):
-        judge(a, b, text)
+        judge(old, new, text)
     steps.write_text("go")
-    assert judge(a, b, text)[1]["verdict"] == "unchanged"
+    assert judge(old, new, text)[1]["verdict"] == "unchanged"
 
 
 def endless(text):
@@ -267,6 +267,6 @@ def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
         return Training("script", name, {**job, "swap": [change]})
 
     trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
-    found = sides.recorded(trainings, Side("B", paths=[folder]), tmp_path)
+    found = sides.recorded(trainings, Side("new", paths=[folder]), tmp_path)
     assert "Misfit: there is no gone in learner/__init__.py" in found["gone"].failure
     assert (found["fits"].failure, found["fits"].count("backward") > 0) == ("", True)

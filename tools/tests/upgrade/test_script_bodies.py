@@ -68,7 +68,7 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
     script.write_text(FAULT.sub("", text, count=1), encoding="utf-8")
 
     old, new = (Side(label, variables={VARIABLE: str(root)}) for label, root in
-                (("A", checkout), ("B", copy)))  # fmt: skip
+                (("old", checkout), ("new", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
     difference = training_selection.find_difference(changed_functions.find_changed(*folders), {})

@@ -152,7 +152,7 @@ def test_two_versions_load_each_others_files(tmp_path):
     path.unlink()
     halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
     path.write_text(text.replace('"state_dict": self.state_dict()', halved))
-    old, new = current("A"), replace(current("B"), paths=[str(tmp_path / "branch")])
+    old, new = current("old"), replace(current("new"), paths=[str(tmp_path / "branch")])
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()

@@ -88,13 +88,13 @@ def test_fingerprints_are_compared_by_variant():
     expected = catalogue.get(SCALE).expected()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     gone = Answer(variant=None, observed=None, text="no cv2", why="package")
-    a = _print(one=half, two=half, three=gone, four=gone)
-    b = _print(one=half, two=none, three=half, four=gone, five=half)
-    details = side_fingerprints.compare_fingerprints(a, b)
+    old = _print(one=half, two=half, three=gone, four=gone)
+    new = _print(one=half, two=none, three=half, four=gone, five=half)
+    details = side_fingerprints.compare_fingerprints(old, new)
     assert details.same == 1
     assert [(d.scope, d.names) for d in details.changed] == [("two", "half -> none")]
     assert [(d.scope, d.side, d.why) for d in details.not_probed] == [
-        ("five", "A", "no probe"), ("four", "A and B", "package"), ("three", "A", "package")
+        ("five", "old", "no probe"), ("four", "old and new", "package"), ("three", "old", "package")
     ]  # fmt: skip
 
 
@@ -105,12 +105,12 @@ def test_what_neither_side_has_is_not_asked_for():
     """
     half = _answer(*np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
     gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
-    a, b = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
-    details = side_fingerprints.compare_fingerprints(a, b, {(SCALE, "two"), (SCALE, "three")})
+    old, new = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
+    details = side_fingerprints.compare_fingerprints(old, new, {(SCALE, "two"), (SCALE, "three")})
     assert [d.scope for d in details.absent] == ["two"]
-    assert [(d.scope, d.side, d.why) for d in details.not_probed] == [("three", "A", "absent")]
+    assert [(d.scope, d.side, d.why) for d in details.not_probed] == [("three", "old", "absent")]
     assert (details.probed, details.all) == (1, 2)
-    known = side_fingerprints.compare_fingerprints(a, b)
+    known = side_fingerprints.compare_fingerprints(old, new)
     assert not known.absent
     assert [d.scope for d in known.not_probed] == ["three", "two"]
 
@@ -163,9 +163,9 @@ def _defaulting(**values):
 
 def test_another_default_is_a_change():
     """What a user gets who sets nothing is compared, of what both sides have."""
-    a, b = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
-    assert side_fingerprints.changed_defaults(a, b) == [
-        ChangedDefault(owner="td3 [library]", name="batch", a="100", b="256")
+    old, new = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
+    assert side_fingerprints.changed_defaults(old, new) == [
+        ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256")
     ]
 
 

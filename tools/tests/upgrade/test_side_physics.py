@@ -89,7 +89,7 @@ def test_a_later_episode_is_named():
 @pytest.mark.nightly
 def test_both_sides_play_every_policy(tmp_path):
     """In a process of theirs, with the installed versions."""
-    side = Side("A", python=sys.executable)
+    side = Side("old", python=sys.executable)
     played = side_physics.play_environments(side, tmp_path / "physics.json", ["CartPole-v1"])
     named = {f"{name} under a trained policy" for name in POLICIES}
     assert played.keys() == {"CartPole-v1", *named}

@@ -98,19 +98,19 @@ def base(tmp_path, monkeypatch):
     return install
 
 
-def pair(a, b, adapters=()):
+def pair(old, new, adapters=()):
     """Both sides; what lies in the overlay of each, name -> version."""
     resolved = with_versions(
-        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+        requested.parse(old), requested.parse(new), list(adapters), cached_folders.silent
     )
     sides = [side_environments.prepared(side, adapters) for side in resolved]
     return sides, [content(side) for side in sides]
 
 
-def resolved(a, b, adapters=()):
+def resolved(old, new, adapters=()):
     """Both sides before they are made; of each, name -> version of what would be installed."""
     sides = with_versions(
-        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+        requested.parse(old), requested.parse(new), list(adapters), cached_folders.silent
     )
     rows = [side.versions.missing_rows if side.versions else [] for side in sides]
     return sides, [dict(row.split("==") for row in side) for side in rows]
@@ -457,10 +457,10 @@ def finds(side, folder, started="itself"):
     return json.loads(ended.stdout)
 
 
-def hiding(a, b, adapters=(), lend=()):
+def hiding(old, new, adapters=(), lend=()):
     """Both sides of an upgrade, what only one installs hidden on the other."""
     sides = with_versions(
-        requested.parse(a), requested.parse(b), list(adapters), cached_folders.silent
+        requested.parse(old), requested.parse(new), list(adapters), cached_folders.silent
     )
     both = Pair(*sides, frozenset(), tuple(adapters), {})
     return side_environments.prepare(both, cached_folders.silent, lend)
@@ -631,8 +631,8 @@ def mine(tmp_path):
 
 def beside(environment, text):
     """The environment, and what it would be with another version installed into it."""
-    a, b = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
-    one, other = with_versions(a, b, [], cached_folders.silent)
+    old, new = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
+    one, other = with_versions(old, new, [], cached_folders.silent)
     return [side_environments.prepared(side, []) for side in (one, other)]
 
 

@@ -665,9 +665,9 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     def call(*names: str) -> tuple[recordings.Recorded, list[str]]:
         trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
         before = len(log.read_text().splitlines())
-        both = recording_processes.Side("A"), recording_processes.Side("B")
+        both = recording_processes.Side("old"), recording_processes.Side("new")
         with Sides(both, folders, 1, print) as sides:
-            found = recordings.record(sides, trainings, {"B": []}, difference, [], Options())
+            found = recordings.record(sides, trainings, {"new": []}, difference, [], Options())
         return found, log.read_text().splitlines()[before:]
 
     return call
@@ -704,10 +704,11 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(
 
     monkeypatch.setattr(sides_module, "recorded", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
-    both = recording_processes.Side("A"), recording_processes.Side("B")
+    both = recording_processes.Side("old"), recording_processes.Side("new")
     with Sides(both, (tmp_path, tmp_path), 1, print) as sides:
         old, new = sides.record_new_first(trainings, {}, list, now + 1000)
     assert calls[:4] == [
-        ("B", ["ppo", "sac"], 500), ("A", ["ppo"], 1000), ("B", ["sac"], 500), ("A", ["sac"], 1000),
+        ("new", ["ppo", "sac"], 500), ("old", ["ppo"], 1000), ("new", ["sac"], 500),
+        ("old", ["sac"], 1000),
     ]  # fmt: skip
     assert old.keys() == new.keys() == {"ppo", "sac"}

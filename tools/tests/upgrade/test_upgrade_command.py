@@ -18,6 +18,7 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.model import differences as model
+from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
 from rlregress.tracing.child_processes import Deadline, OutOfTime, limited, note_cut
 from rlregress.tracing.recording_processes import Side
@@ -70,9 +71,9 @@ def judge(cache, tmp_path, monkeypatch):
     requested = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
     monkeypatch.setattr(catalogue, "all_details", lambda: requested)
 
-    def judged(a, b, algorithms=("sac",)):
+    def judged(old, new, algorithms=("sac",)):
         options = Options(
-            a, b, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False,
+            old, new, tmp_path / "report", algorithms=algorithms, scenarios=[], returns=False,
             files=False, say=print,
         )  # fmt: skip
         code = upgrade_command.judge(options)
@@ -99,7 +100,7 @@ def test_a_branch_with_another_loss_is_found_and_explained(
     assert (code, found["verdict"], traced["verdict"]) == (1, "regressed", "diverged")
     assert traced["first"]["kind"] == "loss"
     assert traced["first"]["ratio"] == pytest.approx(2.0, rel=1e-6)
-    assert traced["first"]["b"] == f"{FILE}:{line}"
+    assert traced["first"]["new"] == f"{FILE}:{line}"
     assert traced["details"] == ["sac.critic_loss.scale [library]"]
     assert traced["cause"]["alone"] == f"{FILE} SAC.train"
     page = (tmp_path / "report" / "upgrade.html").read_text()
@@ -183,7 +184,7 @@ for job in json.loads(Path(path).read_text())["jobs"]:
     with open(log, "a") as file:
         print(label, job["name"], file=file)
     gate = os.getppid()
-    if (mode, label, job["name"]) == ("wait", "B", "td3"):
+    if (mode, label, job["name"]) == ("wait", "new", "td3"):
         Path(job["output"]).write_text("half")
         while os.getppid() == gate:
             time.sleep(0.1)
@@ -248,7 +249,7 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
 @pytest.mark.parametrize(("workers", "shares"), [(1, [50.0, 100.0]), (2, [100.0, 100.0])])
 def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, workers, shares):
     """A time up to which one version alone is probed would compare nothing."""
-    both, folders, now = (Side("A"), Side("B")), (tmp_path, tmp_path), time.time()
+    both, folders, now = (Side("old"), Side("new")), (tmp_path, tmp_path), time.time()
     with Sides(both, folders, workers, print) as sides:
         ends = sides.run("x", lambda side, kept, until: until - now, until=now + 100)
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
@@ -272,12 +273,12 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
 
 def test_a_gate_that_had_too_little_time_is_gone_on_with(cache):
     """The next one finds what was recorded; one that had ended is done anew."""
-    a, b = (Prepared(Requested("x"), Side(label), "tree") for label in "AB")
+    old, new = (Prepared(Requested("x"), Side(label), "tree") for label in VERSIONS)
     found = []
     for is_cut in (True, False, False):
         with (
             limited(Deadline(1.0, time.time())),
-            cascade._open_work_folders(a, b, (), Options(), None) as (folder, _),
+            cascade._open_work_folders(old, new, (), Options(), None) as (folder, _),
         ):
             found.append((folder / "sac.trace").exists())
             (folder / "sac.trace").touch()
@@ -296,7 +297,7 @@ def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why
         return {"observed": {"gae.formula library": {"error": "", "why": why}}}
 
     monkeypatch.setattr(side_process, "run_module", run_module)
-    side_fingerprints.answers(Side("A"), kept, SB3, [])
+    side_fingerprints.answers(Side("old"), kept, SB3, [])
     assert kept.exists() == is_kept
 
 
@@ -315,10 +316,10 @@ def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
         interpreters, "distributions", lambda python: {"python": f"3.{len(python)}.0"}
     )
     sides = [
-        Prepared(Requested("x"), Side(label, python=label * 9), "environment") for label in "AB"
+        Prepared(Requested("x"), Side(label, python="x" * 9), "environment") for label in VERSIONS
     ]
     cascade._check(*sides)
-    other = Prepared(Requested("x"), Side("B", python="B"), "environment")
+    other = Prepared(Requested("x"), Side("new", python="x"), "environment")
     with pytest.raises(
         UserError, match="the old version runs on Python 3.9.0 and the new version on 3.1.0"
     ):
@@ -331,7 +332,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
     with pytest.raises(UserError, match="cannot be used: broken"):
-        interpreters.python_of(Side("A", python=str(python)))
+        interpreters.python_of(Side("old", python=str(python)))
 
 
 @pytest.mark.parametrize(
@@ -364,7 +365,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(
 
 def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another side, although its versions are the same."""
-    side = Prepared(Requested("installed"), Side("A"), "installed")
+    side = Prepared(Requested("installed"), Side("old"), "installed")
     before = state.digest_state(side, [SB3])
     assert state.digest_state(side, [SB3]) == before
     monkeypatch.setattr(state, "digests", lambda adapter: {"module": "other"})

@@ -48,7 +48,7 @@ def clone(tmp_path):
 
 
 def _prepared(name: str, folder: str) -> side_environments.Prepared:
-    side = ResolvedSide("B", requested.parse(folder))
+    side = ResolvedSide("new", requested.parse(folder))
     return side_environments.prepared(side, [frameworks.get(name)])
 
 

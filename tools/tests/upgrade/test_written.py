@@ -34,7 +34,7 @@ ROWS = [
 def record(script, output, side=None):
     """The trace of a script; it has to end well."""
     job = jobs.build_script_job(script, (), (), 0)
-    trace = recording_processes.record(job, output, side or recording_processes.current("A"))
+    trace = recording_processes.record(job, output, side or recording_processes.current("old"))
     assert not trace.failure
     return trace
 
@@ -69,7 +69,7 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
         text = text.replace(before, after)
     path.unlink()
     path.write_text(text)
-    side = replace(Side("B"), paths=(str(tmp_path),))
+    side = replace(Side("new"), paths=(str(tmp_path),))
     found = compare(old, record(script, tmp_path / "new.trace", side))
     if kind == "rewrite":
         assert found.verdict == "equal", explain.divergence(found.first)

@@ -155,7 +155,7 @@ def _with_imports_first(text: str, path: str) -> CodeType:
 
     So it can be watched in the same way as newer programs, which import before ``main``.
     """
-    tree = ast.parse(text)
+    tree = ast.parse(text, path)
     for place, node in enumerate(tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "main":
             imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]

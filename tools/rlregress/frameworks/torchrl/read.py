@@ -187,7 +187,8 @@ def _attributes(algorithm: str) -> set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
     for name in _FILES[algorithm]:
-        for node in ast.walk(ast.parse((programs.directory() / name).read_text(encoding="utf-8"))):
+        path = programs.directory() / name
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")
                 if root == "cfg":

@@ -90,7 +90,7 @@ class SourcePair:
         """The differing lines with their marks: old lines before new ones."""
         return [
             (mark, line[1])
-            for mark, side in (("-", "a"), ("+", "b"))
+            for mark, side in (("-", "old"), ("+", "new"))
             for row in self.hunk.differing
             if (line := getattr(row, side)) is not None
         ]
@@ -277,14 +277,14 @@ def breakable(text: object) -> Markup:
 
 def mark_differences(pair: Pair) -> tuple[Markup, Markup]:
     """Return both lines of a row with their differences marked."""
-    old_text = pair.a[1] if pair.a is not None else ""
-    new_text = pair.b[1] if pair.b is not None else ""
-    if pair.same or pair.a is None or pair.b is None:
+    old_text = pair.old[1] if pair.old is not None else ""
+    new_text = pair.new[1] if pair.new is not None else ""
+    if pair.same or pair.old is None or pair.new is None:
         return escape(old_text), escape(new_text)
-    a, b = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
-    codes = difflib.SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    old_marked = _joined((code == "equal", "".join(a[i:j]), "del") for code, i, j, _, _ in codes)
-    new_marked = _joined((code == "equal", "".join(b[i:j]), "ins") for code, _, _, i, j in codes)
+    old, new = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
+    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    old_marked = _joined((code == "equal", "".join(old[i:j]), "del") for code, i, j, _, _ in codes)
+    new_marked = _joined((code == "equal", "".join(new[i:j]), "ins") for code, _, _, i, j in codes)
     return old_marked, new_marked
 
 

@@ -32,12 +32,13 @@ def table(traced: Sequence[Traced]) -> Table:
 def _badge(traced: Traced) -> Badge:
     if not traced.repeats:
         return Badge(traced.word, tones.UNSURE)
-    good = traced.comparison.verdict in ("equal", "close")
-    return Badge(traced.word, tones.GOOD if good else tones.OTHER)
+    if traced.comparison.verdict == "diverged":
+        return Badge(traced.word, tones.OTHER)
+    return Badge(traced.word, tones.GOOD if traced.proved else tones.UNSURE)
 
 
 def _share(traced: Traced) -> str:
-    executed = share(traced.b)
+    executed = share(traced.new)
     return "not measured" if executed is None else f"{executed:.0%}"
 
 
@@ -51,7 +52,7 @@ def finding(
     """
     traced = group[0]
     comparison = traced.comparison
-    text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.a, traced.b)])
+    text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.old, traced.new)])
     parts = [
         Quoted(text, "Both events with their values, what came before, and from where", open=True),
         Folded(_describe_others(group), [[training.name for training in group[1:]]]),
@@ -103,7 +104,7 @@ def group_trainings(
         if first is not None and explanation and training.repeats:
             places = tuple(
                 (event.kind, event.place) if event is not None else None
-                for event in (first.a, first.b)
+                for event in (first.old, first.new)
             )
             key = (first.kind, first.part, places, tuple(explanation), tuple(training.notes))
         groups.setdefault(key, []).append(training)

@@ -142,7 +142,7 @@ def _how(cause: Cause) -> str:
 
 
 def _differs(traced: Traced) -> str:
-    return "differs by rounding only" if traced.comparison.verdict == "close" else traced.word
+    return "differs by rounding only" if traced.word == "close" else traced.word
 
 
 def _changes(result: Upgrade) -> list[_Change]:

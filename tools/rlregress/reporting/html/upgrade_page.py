@@ -118,8 +118,8 @@ def page(result: Upgrade, facts: Facts) -> Page:
 
 def title(result: Upgrade) -> str:
     """Both sides and the verdict."""
-    a, b = result.a.text, result.b.text
-    return f"{a} → {b}: {result.verdict}"
+    old, new = result.old.text, result.new.text
+    return f"{old} → {new}: {result.verdict}"
 
 
 # -- the first screen ------------------------------------------------------------------------------
@@ -444,7 +444,7 @@ def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]
         [line for line in lines if line],
         [(side, variant_words(answer.text), meaning)
          for side, answer, meaning in zip(
-             traces_page.SIDES, (detail.a, detail.b), detail.meanings, strict=True)],
+             traces_page.SIDES, (detail.old, detail.new), detail.meanings, strict=True)],
         [SourcePair(hunk, traces_page.SIDES) for hunk in hunks],
     )  # fmt: skip
 
@@ -559,7 +559,7 @@ def _not_executed(result: Upgrade) -> Section:
 def _sides(result: Upgrade) -> Section:
     rows = [[name, old, new] for name, (old, new) in result.differing.items()]
     parts = [
-        [line.strip() for side in (result.a, result.b) for line in side.lines],
+        [line.strip() for side in (result.old, result.new) for line in side.lines],
         Table(("package", *traces_page.SIDES), rows),
     ]
     lead = "Both versions ran on the machine that is named above."
