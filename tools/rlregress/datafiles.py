@@ -1,9 +1,9 @@
-"""Reading and validating the data files of ``baselines/``; a sentence names each fault of a file.
+"""Reads and validates the data files of ``baselines/``. One sentence describes a damaged file.
 
-Plain dataclasses describe the content of a file, and pydantic checks their annotations: a table is
-a dataclass, a list of tables a tuple of them, a range or a choice an annotation from below. Only
+Plain dataclasses describe the content of a file, and pydantic checks their annotations. A table is
+a dataclass, a list of tables a tuple of them. Annotations below state ranges and choices. Only
 lists are converted, to tuples: text in quotes is no number, and true is not 1. The cells of a CSV
-file are all text; they become numbers where numbers are expected.
+file are text, and become numbers where numbers are expected.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 from rlregress import files
 from rlregress.errors import UserError, nearest
 
-#: an error message quotes so many characters of a value.
+#: most characters of a value that an error message quotes
 _MAX_QUOTED = 100
-#: how a point in time is written.
+#: format of a point in time
 TIME = "%Y-%m-%dT%H:%M:%SZ"
-#: without it, ``strptime`` takes a month of one digit.
+#: checked because ``strptime`` also takes a month of one digit
 _TIME_LENGTH = len("2026-01-31T04:30:00Z")
-#: bytes of a file, at most: so many are read in seconds.
+#: most bytes of a file: this many are read in seconds
 _MAX_BYTES = {"YAML": 500_000, "TOML": 3_000_000, "CSV": 20_000_000, "JSON": 50_000_000}
-#: values of such a file, at most; an alias counts as all values that it repeats.
+#: most values of a file; an alias counts as all values that it repeats
 _MAX_VALUES = {"YAML": 1_000_000, "JSON": 500_000}
-#: rows of a CSV file, at most.
+#: most rows of a CSV file
 _MAX_ROWS = 100_000
 _TOO_MANY = f"it has more than {_MAX_VALUES['JSON']} values"
-#: a whole number that is larger than any float.
+#: a whole number that is larger than any float
 _TOO_LARGE = re.compile(r"\d{309}")
-#: a key of TOML with more than 50 dots: reading it takes the square of their number.
+#: a key of TOML with more than 50 dots: the time to read it grows with the square of their number
 _DOTTED = re.compile(
     r"""(?:(?<![\w.-])[\w-]++|(?<!\\)"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')"""
     r"""(?:[ \t]*+\.[ \t]*+(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')){51}"""
@@ -199,14 +199,14 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
         remedy: what to do about a file that is damaged, for the message.
 
     Raises:
-        UserError: the file is missing or damaged, or a value is not as ``model`` has it. It names
-            the file, the table and the key, what was found and what was expected.
+        UserError: the file is missing or damaged, or a value does not fit ``model``. It names the
+            file, the table and the key, the found value and the expected one.
     """
     return _parse(_read_text(path, remedy), _find_format(path), model, path, remedy)
 
 
 def read_json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
-    """Like ``read``, for one line of a file that has a JSON value in each.
+    """Read one line of a file with a JSON value in each line; see ``read``.
 
     Args:
         path: of the file, for messages.
@@ -236,7 +236,9 @@ def _parse(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
 
 def _check_digits(text: str, kind: str, path: Path, advice: str) -> None:
     if kind == "JSON" and _TOO_LARGE.search(text):
-        raise UserError(f"{path} holds a number of more digits than any that is computed{advice}")
+        raise UserError(
+            f"{path} holds a whole number of more than 308 digits, expected fewer{advice}"
+        )
 
 
 def validate(content: Any, model: Any, path: Path, remedy: str = "", kind: str = "") -> Any:
@@ -283,7 +285,7 @@ def _make_error(
 
 
 def read_cached(path: Path, model: Any, remedy: str = "") -> Any:
-    """Like ``read``, and remember the result until the file is written again."""
+    """Read a file as ``read`` does, and cache the result until the file changes."""
     mtime = 0
     with suppress(OSError):  # ``read`` raises a clear error
         mtime = path.stat().st_mtime_ns

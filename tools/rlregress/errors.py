@@ -1,4 +1,4 @@
-"""The errors that a user can mend."""
+"""The errors that a user can fix."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _format_warning(
 
 
 def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None) -> None:
-    """Refuse a command line with an empty value, such as a variable of the shell that is not set.
+    """Reject a command line with an empty value, such as a variable of the shell that is not set.
 
     Args:
         options: check only these; None: check all options and arguments.
@@ -52,7 +52,7 @@ def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None
     previous = ""
     for argument in arguments:
         if argument == "--":
-            # what follows are the arguments of a script
+            # the rest are arguments of a script
             return
         option, equals, value = argument.partition("=")
         if not argument.strip():

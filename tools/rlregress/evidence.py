@@ -130,7 +130,7 @@ def collect_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list
 
 
 def collect_not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """As ``collect_old_files``, for kinds of which nothing could be loaded here."""
+    """Return what ``collect_old_files`` does, for kinds of which nothing could be loaded."""
     return collect_old_files([entry for entry in entries if entry["outcome"] == "skipped"])
 
 
@@ -268,7 +268,7 @@ class _File:
 
 def read(path: Path) -> list[dict[str, Any]]:
     """Read the entries of a file; UserError if it is missing or damaged."""
-    remedy = "the tests did not run to their end, or something else has written it"
+    remedy = "the tests did not finish, or another program has written the file; run them again"
     content: dict[str, Any] = datafiles.read(path, Mapping[str, Any], remedy)
     datafiles.validate(content, _File, path, remedy)
     return content["tests"]

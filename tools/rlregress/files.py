@@ -1,4 +1,4 @@
-"""Opening and removing files and folders that somebody else may have written, or named.
+"""Opens and removes files and folders that other users may have written or named.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -196,7 +196,7 @@ def suggest_remedy(error: OSError, folder: Path) -> str:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"make room in {folder}, or name another folder"
     if not folder.is_dir():
-        return f"the folder {folder} is not there any more: bring it back"
+        return f"the folder {folder} no longer exists: restore it"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"see that you may write to {folder}, or name another folder"
     return f"see that {folder} can be used, or name another folder"

@@ -1,4 +1,4 @@
-"""The options of ``rlregress check``, which pytest takes, too."""
+"""The options of ``rlregress check``. Pytest takes them too."""
 
 from __future__ import annotations
 
@@ -92,5 +92,5 @@ class GateOptions:
         return self.report / "throughput.json"
 
 
-#: fields of the options that pytest takes, too.
+#: fields of the options that pytest takes too
 PYTEST = frozenset(name for name, (entry, _) in list_options(GateOptions).items() if entry.pytest)

@@ -1,7 +1,7 @@
-"""Recognising errors that only mean that a package of an extra is not installed.
+"""Recognises errors that only mean that a package of an extra is not installed.
 
-Such an error proves nothing about the framework: a test is skipped with the line that installs the
-package, a probe has no answer, a training is not begun.
+Such an error shows nothing about the framework. A test is skipped with the command that installs
+the package; a probe gives no result; a training does not begin.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The progress of a command, and the time that it still needs.
+"""Reports the progress of a command and estimates the time left.
 
-A command names its stages, and how many parts it expects of each. ``baselines/durations.toml`` has
-seconds of a part; the time that this machine has taken so far corrects them. A terminal shows one
-line, in place. Elsewhere there is a line a minute, and one where a stage begins after a silence.
+A command names its stages and the expected number of parts of each. ``baselines/durations.toml``
+has the seconds of a part; the speed of this machine so far corrects them. A terminal shows one
+line, in place. Elsewhere a line is printed each minute, and when a stage begins after a silence.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pydantic import Field
 
 from rlregress import datafiles, suite
 
-#: seconds between two lines, on a terminal and elsewhere.
+#: seconds between two lines, on a terminal and elsewhere
 ON_TERMINAL, ELSEWHERE = 1.0, 60.0
-#: seconds of silence after which a stage that begins is named.
+#: seconds of silence after which the begin of a stage is printed
 _QUIET = 15.0
-#: parts of a stage after which its own pace counts: the first begin with imports.
-_FIRST = 4
-#: seconds that a command needs after its time limit, to end its processes and to judge.
+#: parts of a stage after which its measured pace counts: the first parts begin with imports
+_WARM_UP_PARTS = 4
+#: seconds that a command needs after its time limit, to end its processes and to judge
 _ENDING = 10.0
-#: stored seconds that count as measured from the begin on, slowed down by the load of the machine:
-#: the first stages are short, and reading from a cold disk predicts little about computing.
+#: stored seconds that count as measured from the beginning, at the load of the machine: the first
+#: stages are short, and reading from a cold disk predicts little about computing
 PRIOR = 10.0
 
 Seconds = Annotated[float, Field(gt=0)]
@@ -126,27 +126,28 @@ class Estimate:
     def _enter(self, stage: CommandStage, is_counted: bool) -> None:
         self._stage, self._is_counted, self._done = stage, is_counted, 0.0
         self._last = self._stage_started = time.monotonic()
-        # when its first parts were done: time before that, such as imports, is not repeated
+        # time and count of the first finished parts: time before them, such as imports, is not
+        # repeated
         self._first, self._at_first = self._last, 0.0
 
     @property
     def stage(self) -> str:
-        """The name of the stage that goes on."""
+        """Name of the present stage."""
         return self._stage.name
 
     def expect(self, stages: Sequence[CommandStage]) -> None:
-        """Expect these stages, in this order, in place of those that were expected."""
+        """Expect these stages, in this order, instead of the stages expected so far."""
         with self._lock:
             self._following = [stage for stage in stages if stage.parts]
             self._is_planned = True
 
     def limit(self, seconds: float) -> None:
-        """Expect all to be over after so many seconds from now on."""
+        """Expect the command to end within this many seconds from now."""
         with self._lock:
             self._limit = time.monotonic() + seconds
 
     def change(self, name: str, parts: float) -> None:
-        """Expect so many parts of the next stage of this name."""
+        """Change the expected number of parts of the next stage of this name."""
         with self._lock:
             names = [stage.name for stage in self._following]
             if name in names:
@@ -154,16 +155,16 @@ class Estimate:
                 self._following[number] = replace(self._following[number], parts=parts)
 
     def expect_left(self, parts: float) -> None:
-        """Expect so many parts more of the present stage."""
+        """Change the expected number of further parts of the present stage."""
         with self._lock:
             self._stage = replace(self._stage, parts=self._done + parts)
 
     def begin(self, name: str, parts: int = 0, size: float = 0.0) -> None:
-        """Begin a stage; those that were expected before it are over.
+        """Begin a stage; stages that were expected before it count as over.
 
         Args:
-            parts: how many there are; 0: as many as were expected.
-            size: of a part; 0: as was expected.
+            parts: number of parts; 0: as expected.
+            size: duration of a part, see ``CommandStage``; 0: as expected.
         """
         with self._lock:
             self._measured = self._measured_until(time.monotonic())
@@ -177,7 +178,11 @@ class Estimate:
             self._enter(stage, is_counted=parts > 0)
 
     def done(self, count: int = 1, reused: bool = False) -> None:
-        """Count so many parts as done; ``reused``: they were stored before, and took no time."""
+        """Count finished parts.
+
+        Args:
+            reused: whether they were stored before, and took no time.
+        """
         with self._lock:
             if reused:
                 self._stage = replace(self._stage, parts=self._stage.parts - count)
@@ -210,7 +215,7 @@ class Estimate:
 
     def _own_pace(self) -> float | None:
         """Return the seconds between two parts of the present stage; None: too few are done."""
-        if self._done < _FIRST or not self._done - self._at_first:
+        if self._done < _WARM_UP_PARTS or not self._done - self._at_first:
             return None
         return (self._last - self._first) / (self._done - self._at_first)
 
@@ -263,32 +268,32 @@ _estimate = Estimate()
 
 
 def expect(stages: Sequence[CommandStage]) -> None:
-    """As ``Estimate.expect``, for the command that runs."""
+    """Call ``Estimate.expect`` for the running command."""
     _estimate.expect(stages)
 
 
 def limit(seconds: float) -> None:
-    """As ``Estimate.limit``."""
+    """Call ``Estimate.limit`` for the running command."""
     _estimate.limit(seconds)
 
 
 def change(name: str, parts: float) -> None:
-    """As ``Estimate.change``."""
+    """Call ``Estimate.change`` for the running command."""
     _estimate.change(name, parts)
 
 
 def expect_left(parts: float) -> None:
-    """As ``Estimate.expect_left``."""
+    """Call ``Estimate.expect_left`` for the running command."""
     _estimate.expect_left(parts)
 
 
 def begin(name: str, parts: int = 0, size: float = 0.0) -> None:
-    """As ``Estimate.begin``."""
+    """Call ``Estimate.begin`` for the running command."""
     _estimate.begin(name, parts, size)
 
 
 def done(count: int = 1, reused: bool = False) -> None:
-    """As ``Estimate.done``."""
+    """Call ``Estimate.done`` for the running command."""
     _estimate.done(count, reused)
 
 

@@ -1,4 +1,4 @@
-"""Writing the files of a report of the gate."""
+"""Writes the files of a report of the gate."""
 
 from __future__ import annotations
 

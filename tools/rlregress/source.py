@@ -1,4 +1,4 @@
-"""The functions of a source file, and the tests that its branches hang on, by their lines.
+"""Finds the functions of a source file and the conditions of its branches, by their lines.
 
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
 """
@@ -107,7 +107,8 @@ _CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 
 
 def find_coding(text: bytes) -> str:
-    """Return the coding that a source declares. ``tokenize`` refuses some that Python reads."""
+    """Return the encoding that a source declares, else UTF-8."""
+    # ``tokenize.detect_encoding`` rejects some sources that Python reads
     declared = (_CODING.match(line) for line in text.split(b"\n", 2)[:2])
     return next((match[1].decode() for match in declared if match), "utf-8")
 
@@ -117,7 +118,7 @@ def read_text(path: str | Path) -> str:
     content = Path(path).read_bytes()
     try:
         text = content.decode(find_coding(content), "replace")
-    except LookupError:  # there is no such coding, and Python does not import the file either
+    except LookupError:  # an unknown encoding: Python cannot import the file either
         text = content.decode("utf-8", "replace")
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 

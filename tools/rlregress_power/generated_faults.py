@@ -93,14 +93,14 @@ def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[
     places = [
         (file, function, edit)
         for file, text in sorted(texts.items())
-        for function, edit in mutation.edits(text)
+        for function, edit in mutation.list_edits(text)
     ]
     random.Random(draw).shuffle(places)
     mutants: list[Mutant] = []
     for file, function, edit in places:
         if len(mutants) == count:
             break
-        fault = mutation.mutant(file, function, edit, texts[file])
+        fault = mutation.build_mutant(file, function, edit, texts[file])
         if fault is not None and _tree(fault.text) != _tree(texts[file]):
             mutants.append(fault)
     return sorted(mutants, key=lambda item: (item.file, item.line, item.new)), len(places)

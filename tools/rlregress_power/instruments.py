@@ -111,7 +111,7 @@ def _unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
 
 
 def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
-    with injection.injected(fault) as environment:
+    with injection.inject_fault(fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
         side = Side(fault.name, paths=paths, variables=environment)
         output = folder / f"{fault.framework}-{fault.name}.trace"
@@ -148,7 +148,7 @@ def _named(events: Sequence[Event], file: str, function: str) -> bool:
 
 def _function(fault: Fault) -> str:
     """The innermost function around a fault; "" if the fault does not fit."""
-    place = injection.fault_line(fault)
+    place = injection.find_fault_line(fault)
     if place is None:
         return ""
     path, line = place
@@ -246,7 +246,7 @@ def run_tests(
 
 
 def _tested(fault: Fault) -> FaultResult:
-    if injection.fault_line(fault) is None:
+    if injection.find_fault_line(fault) is None:
         trouble = f"does not fit this version of {fault.framework}"
         return FaultResult(fault=fault, trouble=trouble)
     paths = [f"tests_behavior/{name}" for name in fault.turns]
@@ -281,7 +281,7 @@ def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[
                     f"no throughput of {' '.join(pair)} is stored; measure it with: "
                     f"{stored_throughput.record_command(fault.framework)}"
                 )
-            with injection.injected(fault) as environment:
+            with injection.inject_fault(fault) as environment:
                 measured = stored_throughput.measure_processes(*pair, environment)
             judged = stored_throughput.judge_processes({pair: measured}, 0.05)[pair]
             verdicts = {name: asdict(verdict) for name, verdict in judged.items()}

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rlregress.errors import UserError
-from rlregress.faults.injection import fault_line, injected
+from rlregress.faults.injection import find_fault_line, inject_fault
 from rlregress.inside import process_tree
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import Fault, FaultResult
@@ -115,7 +115,7 @@ def _measure(framework: str) -> None:
     jobs = []
     for fields in json.load(sys.stdin):
         fault = _fault(fields)
-        place = fault_line(fault)
+        place = find_fault_line(fault)
         probes = None
         if place is not None:
             probes = probe_coverage.probes_at(
@@ -186,7 +186,7 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
         warnings.simplefilter("ignore")
-        with injected(fault) as environment:
+        with inject_fault(fault) as environment:
             os.environ.update(environment)
             sys.path[:0] = environment["PYTHONPATH"].split(os.pathsep)[:1]
             importlib.invalidate_caches()

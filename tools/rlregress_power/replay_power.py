@@ -127,7 +127,7 @@ def _train(
 
 
 def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
-    place = injection.fault_line(fault)
+    place = injection.find_fault_line(fault)
     if place is None:
         raise UserError(f"does not fit this version of {fault.framework}")
     result = FaultResult(
@@ -135,7 +135,7 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
         executed=_is_executed(*place, replayed.lines.get(fault.file, ())),
         runs=1,
     )
-    with injection.injected(fault) as environment:
+    with injection.inject_fault(fault) as environment:
         try:
             content = _train(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:

@@ -48,7 +48,7 @@ def judge(
                     options = _options(*pair, cells, workers, folder)
                     unfaulted[pair] = _first_runs(options, worker_launch.worker_environment())
             with (
-                injection.injected(fault) as environment,
+                injection.inject_fault(fault) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
                 options = _options(*pair, cells, workers, folder)

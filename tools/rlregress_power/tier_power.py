@@ -267,7 +267,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
 
 
 def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
-    place = injection.fault_line(fault)
+    place = injection.find_fault_line(fault)
     if place is None:
         return []
     path, line = place

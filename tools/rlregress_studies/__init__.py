@@ -1,1 +1,1 @@
-"""Studies with what rlregress records: rank, thesis, determinism, claims."""
+"""Studies on the runs that rlregress records: rank, thesis, determinism, claims."""

@@ -109,7 +109,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
     *((f"selftest faults {option} --only nope", "unknown fault 'nope'; ", " are known, such as '")
       for option in ("", "--traced", "--optional")),
     ("selftest faults --returns --framework sb3 --only zzz", "unknown fault 'zzz'"),
-    ("baseline record --throughput 0 --framework sb3,zzz", "no throughput is stored of 'zzz'"),
+    ("baseline record --throughput 0 --framework sb3,zzz", "no throughput of 'zzz' is stored"),
     # runs that cannot be trained, or are not stored
     ("plan --cells all --hyperparameters original",
      "no stored cell of budget 'short' remains after --framework"),
@@ -165,11 +165,11 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
      "--scenario adds to the results of pairs that were judged"),
     ("selftest faults --returns --framework sb3 --algorithm zzz", "no fault of algorithm 'zzz'"),
     ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
-     "no fault is left of sb3, ppo, td3_discount_0.9"),
+     "no fault fits all of sb3, ppo, td3_discount_0.9"),
     ("selftest faults --tiers --show --draw 7",
      "--show prints all kept draws; leave out --count and --draw"),
     ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
-    ("baseline record --throughput 0 --saved installed", "store two things; give one of them"),
+    ("baseline record --throughput 0 --saved installed", "store different data; give one of them"),
     ("runs status --set-aside", "only --verify takes --set-aside"),
     ("runs status --verify --watch", "two ways to read a store; give one of them"),
     ("runs launch --local --slurm", "--local and --slurm both do the runs"),
@@ -206,7 +206,7 @@ OF_CONTRIB: list[tuple[str, *tuple[str, ...]]] = [
     ("plan --framework contrib --algorithm td3",
      "unknown algorithm 'td3' of SB3-Contrib; known: dqn, ppo, sac"),
     ("compare contrib sb3 --algorithm td3",
-     "of SB3-Contrib no details of 'td3' are checked; compare"),
+     "no details of 'td3' are checked in SB3-Contrib; compare"),
 ]  # fmt: skip
 if importlib.util.find_spec("sb3_contrib"):
     WRONG += OF_CONTRIB
@@ -276,7 +276,7 @@ def test_a_recording_of_which_every_run_failed_stores_nothing(
         "Hopper-v4",
         "--seeds", "2", "--replace", "--store", str(tmp_path / "runs"),
     )  # fmt: skip
-    assert_one_sentence(code, error, "no run of sb3-ppo-Hopper-v4-short ended well")
+    assert_one_sentence(code, error, "all runs of sb3-ppo-Hopper-v4-short failed")
     assert "seed 1 of sb3-ppo-Hopper-v4-short failed: RuntimeError: no such space" in out
     assert path.read_text() == before
 
@@ -466,12 +466,12 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
     [
         ("check", "finished trainings and traces are kept, and the same command continues from"),
         ("baseline record", "finished runs are kept, and the same command continues from there"),
-        ("details --installed", "nothing is kept; start it again"),
+        ("details --installed", "nothing is stored; start it again"),
     ],
 )
 def test_an_interrupt_says_what_is_kept(words, message):
     """By the command, or by the one of a group of commands."""
-    assert cli._interrupted(words.split()).startswith(f"interrupted; {message}")
+    assert cli._describe_interruption(words.split()).startswith(f"interrupted; {message}")
 
 
 def test_an_interrupt_is_one_sentence(command, monkeypatch):
@@ -484,7 +484,7 @@ def test_an_interrupt_is_one_sentence(command, monkeypatch):
         code, _, error = command("details", "--installed")
     finally:
         signal.signal(signal.SIGINT, before)
-    assert (code, error) == (130, "\nrlregress: interrupted; nothing is kept; start it again\n")
+    assert (code, error) == (130, "\nrlregress: interrupted; nothing is stored; start it again\n")
 
 
 def pytest_with(*words):
@@ -524,10 +524,10 @@ def test_a_file_that_is_not_there_is_named(options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [("tests_unit/test_gae.py --detail gae --framework sb3 -k nope",
-      "no test is left after --framework sb3, --detail gae, -k nope: none of the files named is "
-      "about all of it; leave one of these options out"),
-     ("docs", "no test was collected from docs: what is named there holds none; name other files "
-      "or folders, such as tests_unit")],
+      "no test is left after --framework sb3, --detail gae, -k nope: no test of the named files "
+      "fits all of them; leave one of these options out"),
+     ("docs", "no test was collected from docs: it holds no tests; name other files or folders, "
+      "such as tests_unit")],
     ids=["options", "folder"],
 )  # fmt: skip
 def test_a_selection_that_leaves_no_test(options, message):

@@ -169,7 +169,7 @@ def _without_banner(error: str) -> str:
 
 def _spoken(error: str) -> bool:
     """Whether all of it is sentences of this program."""
-    return all(row.startswith(("rlregress: ", "page: ", "asking ")) for row in error.splitlines())
+    return all(row.startswith(("rlregress: ", "page: ", "probing ")) for row in error.splitlines())
 
 
 @pytest.fixture

@@ -175,7 +175,9 @@ def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
 @pytest.mark.parametrize("arguments", [[()], [("sac.a", "sac.b")], [("sac.a",), ("sac.b",)]])
 def test_a_test_of_several_details_is_refused(arguments):
     """One detail, or all of them."""
-    with pytest.raises(pytest.UsageError, match="^test_some names several details, or none; mark"):
+    with pytest.raises(
+        pytest.UsageError, match="^test_some has several marks 'detail', or one without an id; mark"
+    ):
         _implementations(*(SimpleNamespace(args=argument) for argument in arguments))
 
 

@@ -67,8 +67,8 @@ def test_an_output_without_room_is_said(words, tmp_path):
         process = started(*words, stdout=full)
     assert process.returncode == 2
     assert process.stderr == (
-        "rlregress: what the command prints cannot be written: No space left on device; expected "
-        "an output with room\n"
+        "rlregress: the output of the command cannot be written: No space left on device; "
+        "expected an output with room\n"
     )
 
 

@@ -20,30 +20,30 @@ from rlregress.reporting import harmless
 from rlregress.tracing import child_processes
 
 
-def _interrupted(words: list[str]) -> str:
+def _describe_interruption(words: list[str]) -> str:
     names = [" ".join(words[:count]) for count in (1, 2)]
     note = next((row.kept for row in commands.ROWS if row.name in names and row.kept), "")
-    return f"interrupted; {note or 'nothing is kept; start it again'}"
+    return f"interrupted; {note or 'nothing is stored; start it again'}"
 
 
 #: set by the shell that asks for completions
 _COMPLETING = "_RLREGRESS_COMPLETE"
 
-_ENDING = checkpoint.STOPPING
-#: say how wide the terminal is, and are believed
+#: variables with the width of the terminal, which libraries use unchecked
 _WIDTHS = ("COLUMNS", "TERMINAL_WIDTH")
 
 
 def _end(number: int, _: object) -> None:
-    # other threads wait for these
+    # other threads wait for their child processes, and would keep this one alive
     child_processes.end()
     raise SystemExit(128 + number)
 
 
 def _take_common(arguments: list[str]) -> list[str]:
-    """Take out of the arguments what every command takes, and what it starts as well.
+    """Apply the options that every command takes. Return the other arguments.
 
-    ``--<framework> FOLDER`` of frameworks that can be checked out, and ``--trust-pickle``.
+    These are ``--<framework> FOLDER`` for frameworks that can be checked out, and
+    ``--trust-pickle``. Child processes inherit both through environment variables.
     """
     remaining: list[str] = []
     words = iter(arguments)
@@ -52,7 +52,7 @@ def _take_common(arguments: list[str]) -> list[str]:
     }
     for argument in words:
         if argument == "--":
-            # what follows are the arguments of a script
+            # the rest are arguments of a script
             return [*remaining, argument, *words]
         option, equals, folder = argument.partition("=")
         if argument == parsing.TRUST:
@@ -66,12 +66,12 @@ def _take_common(arguments: list[str]) -> list[str]:
 
 
 def _prepare() -> None:
-    """Prepare this process: libraries cannot handle some of its surroundings."""
+    """Check and repair the environment of this process where libraries would fail by it."""
     try:
         os.getcwd()
     except OSError as error:
         raise UserError(
-            f"the working directory is gone ({error.strerror}); change to a folder that is there"
+            f"the working directory is gone ({error.strerror}); change to a folder that exists"
         ) from None
     try:
         getpass.getuser()
@@ -85,8 +85,8 @@ def _prepare() -> None:
 
 
 def _run() -> int:
-    """Do what the command line says; the exit code."""
-    # a shell that completes waits, and its words are not in the arguments
+    """Run the command of the command line. Return the exit code."""
+    # a shell waits for completions, and passes the words in a variable
     if _COMPLETING not in os.environ:
         _prepare()
         sys.argv[1:] = _take_common(sys.argv[1:])
@@ -101,25 +101,25 @@ def _run() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _unusable(error: OSError) -> str:
-    """An error of the operating system, which is an accident of the machine or a wrong name."""
+def _describe_os_error(error: OSError) -> str:
+    """Describe an error of the operating system and its remedy."""
     reason = error.strerror or str(error)
     if error.filename is None:
         return f"the operating system refuses what the command needs: {reason}"
     remedy = (
         "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT)
-        else "expected a file or folder that is there and that you may use"
+        else "expected a file or folder that exists and that you may use"
     )  # fmt: skip
     return f"{os.fsdecode(error.filename)} cannot be used: {reason}; {remedy}"
 
 
 def main() -> None:
-    """Entry point: a user error is one sentence on stderr and exit code 2.
+    """Run the program. A user error is one sentence on stderr and exit code 2.
 
     An error of the suite itself is exit code 2 as well: it is no verdict on a framework.
     """
-    # a job that is cancelled or interrupted takes what it started with it
-    handled = [n for n in _ENDING if signal.getsignal(n) is not signal.SIG_IGN]
+    # a cancelled or interrupted job must end its child processes
+    handled = [n for n in checkpoint.STOPPING if signal.getsignal(n) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _end)
     warn_in_words()
@@ -129,17 +129,17 @@ def main() -> None:
                 with output.streams():
                     sys.exit(_guarded())
             finally:
-                # a second one does not keep it from ending what it has started
+                # a second signal must not stop the clean-up
                 for number in handled:
                     signal.signal(number, signal.SIG_IGN)
     finally:
-        # what arrives while Python ends finds nothing to tidy up
+        # the clean-up is done: a signal while Python ends may end it at once
         for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 
 def _guarded() -> int:
-    """``_run``, with what goes wrong said; the exit code."""
+    """Run the command and report its error, if any. Return the exit code."""
     try:
         code = _run()
         sys.stdout.flush()
@@ -147,12 +147,12 @@ def _guarded() -> int:
     except UserError as error:
         message = str(error)
     except OSError as error:
-        message = _unusable(error)
+        message = _describe_os_error(error)
     except MemoryError:
         message = "there is not enough memory for this command"
     except SystemExit as ended:
         if ended.code == 128 + signal.SIGINT:
-            typer.echo(f"\nrlregress: {_interrupted(sys.argv[1:])}", err=True)
+            typer.echo(f"\nrlregress: {_describe_interruption(sys.argv[1:])}", err=True)
         raise
     except Exception as error:
         message = missing_packages.describe_missing(error)
@@ -160,7 +160,7 @@ def _guarded() -> int:
             with suppress(UserError):
                 traceback.print_exc()
             message = "this is an error of the suite; please report it"
-    # where nobody reads errors, or there is no room for them, the exit code says it alone
+    # the exit code counts even if the message cannot be written
     output.decided()
     with suppress(UserError):
         typer.echo(f"rlregress: {harmless.line(message)}", err=True)

@@ -51,11 +51,12 @@ def record(
     are, and writes that to baselines/throughput; rlregress check --throughput judges by it.
     """
     if saved and throughput is not None:
-        raise UserError("--saved and --throughput store two things; give one of them")
+        raise UserError("--saved and --throughput store different data; give one of them")
     if saved:
         if framework or algorithm or environment:
             raise UserError(
-                "--saved records files of a release, and no cells; leave out the others"
+                "--saved records files of a release, and no cells; leave out --framework, "
+                "--algorithm and --environment"
             )
         _record_saved(saved)
         return
@@ -96,7 +97,7 @@ def record(
 
 
 def _record_saved(release: str) -> None:
-    # what makes environments is loaded where one is made
+    # most recordings make no environment: loading this would slow them down
     from rlregress.upgrade import saved_store
 
     command = shlex.join(["rlregress", "baseline", "record", "--saved", release])
@@ -105,23 +106,28 @@ def _record_saved(release: str) -> None:
 
 
 def _print_throughput(names: Sequence[str], processes: int) -> None:
-    """Print how fast trainings are, as stored; measure it first in so many processes, if any."""
-    # what is stored is that of all copies of a framework; one that is named has to be here
+    """Print the stored throughput.
+
+    Args:
+        processes: measure and store this many first; 0: none.
+    """
+    # all copies of a framework share one file, but a copy can only be measured if it exists here
     adapters = requested_names.find_adapters(names) if processes or "@" in "".join(names) else []
     for adapter in adapters if processes else []:
         stored_throughput.record_throughput(adapter.full_name, processes)
     stored_by_pair = stored_throughput.load_all_throughput()
-    own = [name.partition("@")[0] for name in names]
-    missing = [f"'{name}'" for name in own if name not in {stored for stored, _ in stored_by_pair}]
+    requested = [name.partition("@")[0] for name in names]
+    stored_names = {framework for framework, _ in stored_by_pair}
+    missing = [f"'{name}'" for name in requested if name not in stored_names]
     if missing or not stored_by_pair:
         raise UserError(
-            f"no throughput is stored of {', '.join(missing) or 'any framework'}; measure it with: "
+            f"no throughput of {', '.join(missing) or 'any framework'} is stored; measure it with: "
             "rlregress baseline record --throughput 10"
         )
     measured = {
         pair: {"processes": [asdict(process) for process in processes_stored.process]}
         for pair, processes_stored in stored_by_pair.items()
-        if not own or pair[0] in own
+        if not requested or pair[0] in requested
     }
     for line in throughput_text.lines(measured):
         typer.echo(line)

@@ -83,17 +83,17 @@ def bisect(
         count_text = "none" if not targets else str(len(targets))
         raise UserError(f"expected one of {_ONE_OF}, found {count_text}")
     if scenario and not algorithm:
-        raise UserError("--scenario is one of an algorithm; name that with --algorithm")
+        raise UserError("--scenario needs an algorithm; name it with --algorithm")
     if script is None and (arguments := script_arguments(context)):
         raise UserError(
             f"'{' '.join(arguments)}' would be arguments of a script; name it with --script"
         )
     if script is None and (package or steps):
-        raise UserError("--package and --steps are of a script; name it with --script")
+        raise UserError("--package and --steps apply to a script; name it with --script")
     if repo is None and first_parent:
-        raise UserError("--first-parent is about commits; name their repository with --repo")
+        raise UserError("--first-parent applies to commits; name their repository with --repo")
     if repo is None and pins:
-        raise UserError("--with is what commits run on; name their repository with --repo")
+        raise UserError("--with applies to commits; name their repository with --repo")
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
     if returns and python:
@@ -125,7 +125,8 @@ def bisect(
         if len(adapters) != 1:
             framework_names = ", ".join(adapter.name for adapter in adapters)
             raise UserError(
-                f"several frameworks are concerned ({framework_names}); choose with --framework"
+                f"found several frameworks ({framework_names}), expected one; choose with "
+                "--framework"
             )
         if detail:
             return symptoms.detail(adapters[0], detail)
@@ -163,7 +164,7 @@ def _end(text: str, python: str) -> Requested:
     except UserError as error:
         if "=" in text or "/" in text:
             raise
-        raise UserError(f"{error}; of a commit, name the repository with --repo") from None
+        raise UserError(f"{error}; for a commit, name the repository with --repo") from None
 
 
 def _adapters(
@@ -173,11 +174,11 @@ def _adapters(
     named: str,
     alone: bool,
 ) -> Sequence[Adapter]:
-    """The frameworks that are searched."""
+    """Return the frameworks that the versions or the repository concern, or the named one."""
     if named:
         return [frameworks.get(named)]
     if ends is None:
-        # what lies in the folder may be another revision, or nothing
+        # the working tree may have another revision checked out, or none
         assert repository is not None
         commit = revisions.commit(repository, newest)
         with cached_folders.scratch("bisect") as own:

@@ -45,10 +45,11 @@ def check(
 
 
 def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -> int:
-    """Judge the installed frameworks, write the report and print a screen; the exit code.
+    """Judge the installed frameworks, write the report and print a screen. Return the exit code.
 
     Args:
-        in_brief: print five lines in place of a screen; ``verbose``: the whole summary.
+        in_brief: print five lines instead of a screen.
+        verbose: print the whole summary instead of a screen.
     """
     with gate_run.replace_report_folder(options) as new:
         result = nightly_record.add_earlier_runs(

@@ -12,27 +12,27 @@ from rlregress.errors import UserError
 from rlregress.reporting import ci_formats, harmless
 from rlregress.reporting.upgrade_findings import Finding
 
-#: set by GitHub Actions: the file of the summary, that it is GitHub Actions.
+#: variables of GitHub Actions: the file of the summary, and "true"
 _SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
-#: the top of the repository, as GitHub and GitLab say it.
+#: variables of GitHub and GitLab with the top folder of the repository
 _TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
 def top() -> Path:
-    """The folder of the repository that a command runs in; without a host the working folder."""
+    """Return the top folder of the repository in a CI job, else the working folder."""
     named = (os.environ[name] for name in _TOPS if os.environ.get(name))
     return files.absolute(next(named, "."))
 
 
 def annotate(findings: Sequence[Finding]) -> None:
-    """Print annotations, in a job of GitHub alone."""
+    """Print annotations in a job of GitHub; print nothing elsewhere."""
     if os.environ.get(_ON_GITHUB) == "true":
         for line in ci_formats.format_annotations(findings):
             print(line, file=output.unfiltered(), flush=True)
 
 
 def summarise(text: str) -> None:
-    """Append a report to the page of the run, as much as is taken there; UserError if it fails."""
+    """Append a report to GitHub's page of the run, cut to its limit; UserError if that fails."""
     if not os.environ.get(_SUMMARY):
         return
     try:

@@ -14,7 +14,7 @@ from rlregress.cli.parsing import CommandGroup, Lazy, Row
 from rlregress.errors import UserError
 from rlregress.probing import installed_metadata
 
-#: packages of this project that bring commands: group -> name of the distribution.
+#: further packages of this project with commands: group -> name of the distribution
 PACKAGES: Mapping[str, str] = {"study": "rlregress-studies", "selftest": "rlregress-power"}
 ENTRY_POINT_GROUP = "rlregress.commands"
 
@@ -61,9 +61,9 @@ _CORE: tuple[Row, ...] = (
 
 
 def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
-    """The groups of commands that installed packages bring, and why others cannot be used.
+    """Return the groups of commands of installed packages, and group -> why it cannot be used.
 
-    Entry points are asked, not imports: a clone can import the folders of all its packages.
+    Entry points decide, not imports: a clone can import the folders of all its packages.
     """
     points = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     groups: list[CommandGroup] = []
@@ -72,7 +72,7 @@ def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
         try:
             groups.append(points[name].load())
         except ImportError as error:
-            # the commands of the core work all the same
+            # a broken package must not disable the other commands
             missing[name] = f"cannot be imported ({error})"
     return groups, missing
 
@@ -87,7 +87,7 @@ GROUPS: Mapping[str, str] = {
 
 
 class _Missing(TyperCommand):
-    """Stands for the commands of a package that cannot be used, and says how to install it."""
+    """Replaces the commands of a package that cannot be used. Its error says how to install it."""
 
     def make_context(self, *_given: Any, **_more: Any) -> Any:
         name = str(self.name)
@@ -148,7 +148,7 @@ def _build_command() -> TyperGroup:
 
 
 def _commands_below(above: str) -> list[tuple[str, Any]]:
-    """Name -> command or group, of those below a group in the order of ``ROWS``."""
+    """Return names and commands or groups directly below a group, in the order of ``ROWS``."""
     by_name: dict[str, Any] = {}
     for row in ROWS:
         if not row.name.startswith(above):

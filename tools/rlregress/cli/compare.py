@@ -21,27 +21,22 @@ from rlregress.reporting.html.page import Facts
 
 
 def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
-    """UserError for an algorithm that one of the frameworks has no details of."""
+    """Raise UserError for an algorithm without details in one of the frameworks."""
     known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
     for algorithm in algorithms:
         if algorithm not in known_algorithms:
             raise UserError(
                 f"unknown algorithm '{algorithm}'; {nearest(algorithm, known_algorithms)}; "
-                "other families of "
-                "details are named with --detail"
+                "other families of details are named with --detail"
             )
-        families = [
-            {id.partition(".")[0] for id, _ in adapter.observe.probes()} for adapter in adapters
-        ]
-        pairs = zip(adapters, families, strict=True)
-        without = [
+        lacking = [
             adapter.framework.title
-            for adapter, pair_algorithms in pairs
-            if algorithm not in pair_algorithms
+            for adapter in adapters
+            if algorithm not in {id.partition(".")[0] for id, _ in adapter.observe.probes()}
         ]
-        if without:
+        if lacking:
             raise UserError(
-                f"of {' and '.join(without)} no details of '{algorithm}' are checked; compare "
+                f"no details of '{algorithm}' are checked in {' and '.join(lacking)}; compare "
                 "frameworks that have it, or leave --algorithm out"
             )
 

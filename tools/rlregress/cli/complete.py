@@ -8,19 +8,19 @@ from rlregress import frameworks, suite
 
 
 def complete_frameworks(incomplete: str) -> list[str]:
-    """Names of frameworks, also behind a comma."""
+    """Return the names of frameworks that complete the last one of a list."""
     return _complete_after_comma(incomplete, frameworks.names())
 
 
 def complete_cells(incomplete: str) -> list[str]:
-    """Ids of stored cells, also behind a comma."""
+    """Return the ids of stored cells that complete the last one of a list."""
     stored = (path.stem for path in (suite.baselines() / "returns").glob("*.toml"))
     return _complete_after_comma(incomplete, ["default", "all", *sorted(stored)])
 
 
 def complete_details(incomplete: str) -> list[str]:
-    """Ids of details."""
-    # the catalogue is only imported where an id of it is completed
+    """Return the ids of details that begin so."""
+    # the catalogue takes long to import, and other completions do without it
     from rlregress.details import catalogue
 
     return [d.id for d in catalogue.all_details() if d.id.startswith(incomplete)]

@@ -62,7 +62,7 @@ def details(
     """
     adapters = requested_names.find_adapters(split_names("--framework", framework))
     if installed and missing:
-        raise UserError("--installed and --missing are two questions; give one of them")
+        raise UserError("--installed and --missing print different tables; give one of them")
     if installed:
         detail_ids = requested_names.find_detail_ids(
             [*split_names("--detail", detail), *([which] if which else [])]
@@ -77,7 +77,7 @@ def details(
 
 
 def show_missing(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
-    """Print what frameworks lack to be checked for details; no ids: all."""
+    """Print the missing probes, expectations and faults of frameworks; no ids: all details."""
     detail_ids = detail_ids or frozenset(catalogue.ids())
     for adapter in adapters:
         lacking, has_none = probe_counts.find_missing(adapter, detail_ids), load_absent(adapter)
@@ -106,26 +106,25 @@ def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
         raise UserError(f"no framework here has one of these details: {'; '.join(why)}")
     if not detail_ids:
         waiting.probe_all(adapters)
-    probed_ = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
-    differing = installed_fingerprints.list_undocumented(probed_)
+    fingerprint = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
+    differing = installed_fingerprints.list_undocumented(fingerprint)
     output.decided()
     if as_json:
-        typer.echo(json.dumps(probed_, indent=1))
+        typer.echo(json.dumps(fingerprint, indent=1))
     else:
-        details_text.print_fingerprint(probed_, differing)
+        details_text.print_fingerprint(fingerprint, differing)
         output.print_next_steps([next_steps.after_probe(differing)])
     return 1 if differing else 0
 
 
 def show(id: str | None, adapters: Sequence[Adapter]) -> None:
-    """Print one detail in full, a line for each of several, or how many there are.
+    """Print one detail in full, one line for each of several, or the numbers of all details.
 
     Args:
-        id: of a detail, of a family, or words of their texts.
+        id: id of a detail or a family, or words in their texts; None: all details.
 
     Raises:
-        UserError: nothing is called or holds ``id``, or what is documented cannot be read; nothing
-            is printed.
+        UserError: nothing matches ``id``, or the expectations cannot be read; nothing is printed.
     """
     if id is None:
         items = source_index.load_index(suite.baselines() / "sources")

@@ -1,4 +1,4 @@
-"""The library that draws figures, whatever the environment says about it."""
+"""Imports the library that draws figures where variables of the environment would break it."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-#: which windows its figures are shown in; read when it is imported, which a wrong name ends.
+#: the kind of window for figures; with an unknown name the import fails
 _WINDOWS = "MPLBACKEND"
-#: where its settings lie; a loop of links there ends it when it is imported.
+#: folders of settings; with a loop of links the import fails
 _FOLDERS = ("MPLCONFIGDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 
 
 def load() -> None:
-    """Import it where a kind of window is named: figures here are files, and need none.
+    """Import matplotlib without its variables if they are set. Figures here are files.
 
-    The variable stays as it is for the trainings that this process starts. One that names a loop of
-    links is left out there too, as they would fail by it.
+    Trainings that this process starts still get the kind of window. They do not get a folder with a
+    loop of links, because they would fail by it as well.
     """
     for name in _FOLDERS:
         try:

@@ -30,8 +30,8 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
     native = _explain_native(repeated.trace)
     if native:
         raise UserError(
-            f"no golden file is written, as other machines would compute otherwise: {native}; keep "
-            "a trace for this machine with -o"
+            f"no golden file is written, because other machines would compute other numbers: "
+            f"{native}; keep a trace for this machine with -o"
         )
     lines = [f"no golden file is written to {path}"]
     if repeated.repeats:
@@ -65,7 +65,7 @@ def compare(path: Path, script: Path) -> int:
         for source, native in reasons:
             if native and not result.is_same:
                 raise UserError(
-                    f"not comparable: {source} has other arithmetic than the portable one "
+                    f"not comparable: the arithmetic of {source} is not the portable one "
                     f"({native}); compare on an x86-64 processor with AVX2, with one thread"
                 )
         repeated = None if result.is_same else recording_processes.repeat(job, trace, side)
@@ -82,7 +82,7 @@ def compare(path: Path, script: Path) -> int:
 
 
 def _explain_native(trace: Trace) -> str:
-    """Return why other machines would compute a training otherwise; empty if they would not."""
+    """Return why other machines would compute other numbers; empty if they would not."""
     if trace.header["gpu"]:
         return "a GPU was used, expected the CPU"
     return explain_native(trace.header["arithmetic"])

@@ -1,4 +1,4 @@
-"""``--html FILE``: what a command prints, as a page too."""
+"""``--html FILE``: writes the result of a command as a page."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from rlregress.reporting.html.page import Facts
 
 @dataclass(frozen=True)
 class Page:
-    """A page that is to be written when a command has its results.
+    """A page to write when a command has its results.
 
     Attributes:
-        path: None: none was asked for.
-        started: date and time; ``clock``: the same for a duration.
+        path: None: no page was requested.
+        started: date and time when the command began.
+        clock: the same by ``time.monotonic``.
     """
 
     path: Path | None
@@ -30,9 +31,7 @@ class Page:
     clock: float
 
     def write(self, title: str, build_page: Callable[[Facts], str]) -> None:
-        """Write the page that ``build_page`` returns, and report its path; nothing
-        without --html.
-        """
+        """Write the page that ``build_page`` returns and print its path, if one was requested."""
         if self.path is None:
             return
         seconds = round(time.monotonic() - self.clock, 1)
@@ -44,10 +43,10 @@ class Page:
 
 
 def begin(path: str, command: str) -> Page:
-    """The page that ``--html`` asks for; none if it is empty.
+    """Return the page that ``--html`` requests, before the command starts anything.
 
     Raises:
-        UserError: the file cannot be written; said before anything is started.
+        UserError: the file cannot be written.
     """
     place = files.absolute(path) if path else None
     if place is not None:

@@ -37,7 +37,7 @@ def _manifest(path: str | Path) -> Manifest:
 
 
 def run(manifest: Path, index: int, store: str) -> int:
-    """Do one run of a manifest; the exit code."""
+    """Do one run of a manifest. Return the exit code."""
     return run_one.do_one_run(_manifest(manifest), index, open_store(store), print_line)
 
 
@@ -75,14 +75,14 @@ def print_status(manifest: Manifest, store: str) -> None:
     print_line(
         f"one run: {' '.join([*rows, run_one.format_shell_command(manifest, 'INDEX', folder)])}"
     )
-    print_line(f"INDEX is 0 to {manifest.size - 1}; one that is done ends at once")
+    print_line(f"INDEX is 0 to {manifest.size - 1}; a run that is done ends at once")
 
 
 def run_here(manifest: Manifest, folder: Store, workers: int, done: Collection[str]) -> int:
     """Do the remaining runs of a manifest on this machine. Return the exit code.
 
     Args:
-        done: names of the runs that are.
+        done: names of the finished runs.
     """
     runs, remaining = _remaining_runs(manifest, done)
 
@@ -95,8 +95,7 @@ def run_here(manifest: Manifest, folder: Store, workers: int, done: Collection[s
     if counts.failed or counts.unfinished:
         print_line(
             f"{counts.done} runs done, {counts.unfinished} stopped or done by others, "
-            f"{counts.failed} "
-            "could not be done; launch again to do what is left"
+            f"{counts.failed} could not be done; launch again to do the rest"
         )
     return 1 if counts.failed else run_one.RESUMABLE if counts.unfinished else 0
 
@@ -114,12 +113,12 @@ def submit_to_slurm(
     folder: Store,
     site: slurm_arrays.Site,
     dry_run: bool,
-    look: Callable[[], Collection[str]],
+    list_done: Callable[[], Collection[str]],
 ) -> None:
     """Submit the remaining runs that are not queued, or print the scripts.
 
     Args:
-        look: names of the runs that are done, at the time when it is called.
+        list_done: returns the names of the runs that are done when it is called.
     """
     try:
         size = slurm_arrays.read_array_size()
@@ -129,9 +128,9 @@ def submit_to_slurm(
         size = slurm_arrays.USUAL_ARRAY_SIZE
         print_line(f"# {error}; arrays are split at {size}, the usual size")
 
-    def make(queued: Collection[str]) -> list[slurm_arrays.Script]:
-        # asked after the queue: what has ended in between is done
-        done = look()
+    def build_scripts(queued: Collection[str]) -> list[slurm_arrays.Script]:
+        # read after the queue: a run that left the queue in between is done, not lost
+        done = list_done()
         runs, remaining = _remaining_runs(manifest, done)
         new = [run for run in remaining if run.name not in queued]
         if len(new) < len(remaining):
@@ -139,13 +138,13 @@ def submit_to_slurm(
         return slurm_arrays.build_scripts(manifest, runs, new, done, folder, site, size, print_line)
 
     if not dry_run:
-        submitted = slurm_arrays.submit_runs(make, folder, print_line)
+        submitted = slurm_arrays.submit_runs(build_scripts, folder, print_line)
         store = shlex.quote(str(folder.folder))
         print_line(
             f"submitted: {submitted} runs; to list them: rlregress runs status --store {store}"
         )
         return
-    for script in make(slurm_arrays.read_queue(folder).runs):
+    for script in build_scripts(slurm_arrays.read_queue(folder).runs):
         print_line(f"\n# {folder.folder}/slurm/{script.name}.sh\n{script.text}")
 
 
@@ -153,72 +152,71 @@ def _open_existing_store(folder_text: str) -> Store:
     store = open_store(folder_text)
     if not store.folder.is_dir():
         raise UserError(
-            f"there is no folder {store.folder}; name one with run records with --store"
+            f"there is no folder {store.folder}; name a folder of run records with --store"
         )
     return store
 
 
-def _look(manifest: str, store: str) -> tuple[Survey, list[str]]:
+def _survey(manifest: str, store: str) -> tuple[Survey, list[str]]:
+    """Return the state of a store, and the lines that describe it."""
     folder = _open_existing_store(store)
-    load_manifest = [_manifest(manifest)] if manifest else run_selection.list_manifests(folder)
-    # only what was submitted from here is asked for, before the store: it tells what has ended
-    submitted = (folder.folder / SLURM).is_dir()
-    queue = slurm_arrays.read_queue(folder) if submitted else slurm_arrays.Queue()
-    survey = store_status.survey_store(folder, load_manifest, queue.gone, queue.runs)
+    manifests = [_manifest(manifest)] if manifest else run_selection.list_manifests(folder)
+    # the queue is read before the store: a run that leaves it in between is found done
+    is_submitted = (folder.folder / SLURM).is_dir()
+    queue = slurm_arrays.read_queue(folder) if is_submitted else slurm_arrays.Queue()
+    survey = store_status.survey_store(folder, manifests, queue.gone, queue.runs)
     return survey, cluster_text.status(survey, queue.states, queue.error)
 
 
 def status(manifest: str, store: str) -> None:
     """Print the status of a store."""
-    _, lines = _look(manifest, store)
+    _, lines = _survey(manifest, store)
     output.decided()
     for line in lines:
         typer.echo(line)
 
 
 def watch_store(manifest: str, store: str, seconds: float) -> None:
-    """Show the status of a store until nothing is left to do."""
+    """Show the status of a store until all runs are done."""
 
-    def look() -> tuple[bool, Text]:
-        survey, lines = _look(manifest, store)
+    def read_status() -> tuple[bool, Text]:
+        survey, lines = _survey(manifest, store)
         is_unfinished = any(survey.total[state] for state in LEFT)
         return is_unfinished, Text(harmless.terminal("\n".join(lines)))
 
     terminal = sys.stdout.isatty()
-    # what moves the cursor would not pass the filter
+    # the filter escapes the sequences that move the cursor
     file = output.unfiltered() if terminal else sys.stdout
-    is_unfinished, printed = look()
+    is_unfinished, printed = read_status()
     console = Console(file=file, force_terminal=terminal)
     with Live(printed, console=console, auto_refresh=False) as live:
         while is_unfinished:
             time.sleep(seconds)
-            is_unfinished, printed = look()
+            is_unfinished, printed = read_status()
             live.update(printed, refresh=True)
 
 
 def verify_store(manifest: str, store: str, set_aside: bool) -> int:
     """Check every record of a store and print problems. Return the exit code."""
-    load_manifest = _manifest(manifest) if manifest else None
     folder = _open_existing_store(store)
     if set_aside:
         check_writable(folder.folder, "names of damaged records")
-    checked = audit.verify_store(folder, load_manifest)
+    checked = audit.verify_store(folder, _manifest(manifest) if manifest else None)
     output.decided()
     for line in cluster_text.format_audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
         typer.echo(f"set aside: {rename_as_damaged(path)}; launch does its run again")
-    has_damaged, missing = (
-        bool(checked.damaged) and not set_aside,
-        bool(checked.missing) or set_aside,
-    )
-    step = next_steps.after_verify(folder.folder, bool(checked.wrong), has_damaged, missing)
+    has_damaged = bool(checked.damaged) and not set_aside
+    # the run of a record that was set aside is missing now
+    has_missing = bool(checked.missing) or set_aside
+    step = next_steps.after_verify(folder.folder, bool(checked.wrong), has_damaged, has_missing)
     output.print_next_steps([step])
     return 1 if checked.wrong or checked.damaged else 0
 
 
 def merge_stores(stores: Sequence[str], into: Path) -> int:
-    """Bring stores together; the exit code."""
+    """Copy the records of several stores into one. Return the exit code."""
     target, sources = Store(absolute(into)), [_open_existing_store(store) for store in stores]
     check_writable(target.folder, "run records")
     merged = audit.merge_stores(sources, target)

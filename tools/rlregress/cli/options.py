@@ -31,7 +31,7 @@ _CHECK = options.list_options(GateOptions)
 
 
 def annotate_option(declared: Option, default: Any) -> Any:
-    """How the parser takes an option, with its type."""
+    """Return the annotation by which the parser takes an option: its type, names and help."""
     flag = f"{declared.flag}/{options.negated_flag(declared)}" if default is True else declared.flag
     words = (*((declared.short,) if declared.short else ()), flag)
     typer_option = typer.Option(
@@ -50,14 +50,14 @@ def annotate_option(declared: Option, default: Any) -> Any:
 def takes_options(
     options_class: type[T], only: Collection[str] = (), **defaults: Any
 ) -> Callable[[Callable[Concatenate[T, P], None]], Callable[..., None]]:
-    """Makes a command of a function whose first argument holds options.
+    """Decorate a function whose first argument holds options, so that it becomes a command.
 
-    The others are the command's own, with their annotations.
+    Its other arguments are further options, declared by their annotations.
 
     Args:
         options_class: the dataclass that declares the options.
-        only: the fields that the command takes; none: all.
-        defaults: other ones than those of the fields.
+        only: the fields that the command takes; empty: all.
+        defaults: defaults that differ from those of the fields.
     """
     declared = {
         name: declared_option
@@ -65,38 +65,38 @@ def takes_options(
         if not only or name in only
     }
 
-    def make(function: Callable[Concatenate[T, P], None]) -> Callable[..., None]:
+    def decorate(function: Callable[Concatenate[T, P], None]) -> Callable[..., None]:
         @functools.wraps(function)
         def command(*_: Any, **values: Any) -> None:
-            holding = {name: _convert_value(declared[name], values.pop(name)) for name in declared}
-            function(options_class(**holding), **values)  # type: ignore[call-arg]
+            fields = {name: _convert_value(declared[name], values.pop(name)) for name in declared}
+            function(options_class(**fields), **values)  # type: ignore[call-arg]
 
         shared = [
             inspect.Parameter(
                 name,
                 inspect.Parameter.KEYWORD_ONLY,
-                default=_plain(defaults.get(name, default)),
-                annotation=annotate_option(declared_option, _plain(defaults.get(name, default))),
+                default=_as_typed_value(defaults.get(name, default)),
+                annotation=annotate_option(
+                    declared_option, _as_typed_value(defaults.get(name, default))
+                ),
             )
             for name, (declared_option, default) in declared.items()
         ]
-        # what is annotated in words is resolved here: the parser looks where the wrapper stands
-        _, *own = inspect.signature(function, eval_str=True).parameters.values()
-        own = [
-            declared_option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for declared_option in own
-        ]
-        command.__signature__ = inspect.Signature([*own, *shared])  # type: ignore[attr-defined]
-        command.__annotations__ = {
-            declared_option.name: declared_option.annotation for declared_option in (*own, *shared)
-        }
+        # the parser would resolve annotations that are text in this module: they are of another
+        _, *further = inspect.signature(function, eval_str=True).parameters.values()
+        further = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in further]
+        parameters = [*further, *shared]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        # or the parser would read the signature of the function
         del command.__wrapped__
         return command
 
-    return make
+    return decorate
 
 
-def _plain(default: Any) -> Any:
-    """A default as it would be typed."""
+def _as_typed_value(default: Any) -> Any:
+    """Return a default as a user would type it."""
     return str(default) if isinstance(default, Path) else default if default != () else None
 
 
@@ -118,7 +118,7 @@ def _convert_value(declared: tuple[Option, Any], value: Any) -> Any:
 
 
 def _shared(field: str) -> Any:
-    """An option of ``check``, for a command with its own signature."""
+    """Return the annotation of an option of ``check``, for a command with its own signature."""
     return annotate_option(*_CHECK[field])
 
 
@@ -153,19 +153,17 @@ Steps = Annotated[
 
 
 def as_typed() -> str:
-    """The command as it was typed, for a report that says how it was made."""
+    """Return the command as it was typed, for the report."""
     return shlex.join(["rlregress", *sys.argv[1:]])
 
 
-def with_budget(options_given: GateOptions) -> GateOptions:
+def with_budget(gate_options: GateOptions) -> GateOptions:
     """Return the options with the default budget of the cells, if none is named."""
-    return replace(
-        options_given, budget=options_given.budget or default_budget(options_given.cells)
-    )
+    return replace(gate_options, budget=gate_options.budget or default_budget(gate_options.cells))
 
 
 def reject_options(context: typer.Context, fields: Collection[str], who: str, advice: str) -> None:
-    """Raise UserError that names given options which do not apply."""
+    """Raise UserError that names the options of the command line that do not apply."""
     rejected = [
         (parameter.secondary_opts or parameter.opts)[0]
         for parameter in context.command.params
@@ -183,12 +181,12 @@ def check_inconclusive(value: str) -> None:
 
 
 def gate_code(code: int, inconclusive: str) -> int:
-    """The exit code of a gate, with that of 'inconclusive' as it was wanted."""
+    """Return the exit code of a gate, with code 3 replaced as ``--inconclusive`` requests."""
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 
 
 def parse_verdict(option: str, value: str) -> str:
-    """Return a verdict on an upgrade by its name; the default for none."""
+    """Return the verdict of this name, the default if empty; UserError for an unknown name."""
     if value and value not in ORDER:
         raise UserError(f"{option} is '{value}', expected a verdict: {nearest(value, ORDER)}")
     return value or FAIL_ON

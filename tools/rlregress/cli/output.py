@@ -1,4 +1,4 @@
-"""The output of commands: harmless, immediate, and quiet when nobody reads it any more."""
+"""The output of commands: escaped, flushed at once, and dropped when its reader has gone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ READER_GONE = 141
 
 
 class _Stream:
-    """A text stream that escapes everything a terminal would obey."""
+    """A text stream that escapes control sequences of terminals."""
 
     encoding = "utf-8"
 
@@ -33,13 +33,13 @@ class _Stream:
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"expected text, found {type(text).__name__}")
-        # which typer writes to find out what a stream takes
+        # typer writes an empty text to find out whether a stream takes text
         if not text:
             return 0
         safe = harmless.terminal(text, self._line, colours=self.isatty())
         self._line = (self._line + safe).rpartition("\n")[2][-harmless.BEFORE :]
         self._try(lambda: self.unfiltered.write(safe))
-        # what a command says is read while it goes on
+        # users read the lines of a long command while it runs
         if "\n" in text:
             self.flush()
         return len(text)
@@ -58,22 +58,22 @@ class _Stream:
         try:
             write()
         except BrokenPipeError:
-            self._to_nobody()
+            self._discard_output()
             if not _state.decided:
                 raise SystemExit(READER_GONE) from None
         except OSError as error:
-            self._to_nobody()
+            self._discard_output()
             self.failed = UserError(
-                f"what the command prints cannot be written: {error.strerror}; expected an output "
-                "with room"
+                f"the output of the command cannot be written: {error.strerror}; expected an "
+                "output with room"
             )
             raise self.failed from None
 
-    def _to_nobody(self) -> None:
-        """Nothing that is printed from here on, also by Python as it ends, fails again."""
-        nobody = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nobody, self.unfiltered.fileno())
-        os.close(nobody)
+    def _discard_output(self) -> None:
+        """Discard later output, so that Python does not fail by it again when it ends."""
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, self.unfiltered.fileno())
+        os.close(null)
 
 
 class _State:
@@ -84,34 +84,35 @@ _state = _State()
 
 
 def decided() -> None:
-    """The command knows its exit code: it ends with that one, whether or not anybody reads on."""
+    """Note that the exit code is decided. The command then ends with it, even without a reader."""
     _state.decided = True
 
 
-def _nobody() -> TextIO:
-    """In the place of a stream that was closed (``>&-``), also for what the command starts."""
+def _open_null() -> TextIO:
+    """Return a stream to replace one that was closed (``>&-``)."""
     stream = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    # child processes need it as well
     os.set_inheritable(stream.fileno(), True)
     return stream
 
 
 @contextmanager
 def streams() -> Iterator[None]:
-    """The standard streams, made harmless for as long as a command runs."""
+    """Escape and flush the standard streams while a command runs."""
     _state.decided = False
-    out: Any = _Stream(sys.stdout or _nobody())
-    errors: Any = _Stream(sys.stderr or _nobody())
+    out: Any = _Stream(sys.stdout or _open_null())
+    errors: Any = _Stream(sys.stderr or _open_null())
     try:
         with redirect_stdout(out), redirect_stderr(errors):
             yield
             out.flush()
     finally:
-        # loggers write to them as Python ends, and it has been said
+        # loggers write as Python ends: the error was reported once
         out.failed = errors.failed = None
 
 
 def unfiltered() -> TextIO:
-    """Standard output for text that is harmless already and steers what shows it."""
+    """Return standard output without the filter, for sequences that a terminal must obey."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 
 

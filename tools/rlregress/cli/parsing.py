@@ -1,4 +1,4 @@
-"""How a command line is read: every mistake is reported in one sentence; empty values are one."""
+"""Parses command lines. Every mistake, such as an empty value, is reported in one sentence."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rlregress import frameworks
 from rlregress.cli import drawing
 from rlregress.errors import UserError, refuse_empty
 
-#: what the parser raises; typer brings its own copy of click along, or takes the installed one
+#: errors of the parser; typer has its own copy of click, or uses the installed one
 UsageError: Any = typer.BadParameter.__mro__[1]
 TRUST = "--trust-pickle"
-#: key of the arguments of a script, which stand behind "--", among the notes of a context.
+#: key in the ``meta`` of a context for the arguments of a script, those after "--"
 _SCRIPT = "rlregress.script"
 
 
@@ -29,10 +29,10 @@ class Row:
 
     Attributes:
         name: as it is typed, such as "runs launch".
-        function: module and name of the function that does it, as an entry point has them.
-        line: what it is for, in the list of commands.
-        kept: what is kept of it when it is interrupted, as a sentence; empty: nothing.
-        takes_script: whether what follows "--" are the arguments of a script.
+        function: module and name of its function, written as an entry point.
+        line: its purpose, in the list of commands.
+        kept: a sentence about stored results, printed if it is interrupted; empty: there are none.
+        takes_script: whether words after "--" are the arguments of a script.
         raw: whether another program reads its arguments.
     """
 
@@ -44,7 +44,7 @@ class Row:
     raw: bool = False
 
     def load(self) -> Callable[..., Any]:
-        """The function, with what it needs imported."""
+        """Import the module of the function. Return the function."""
         module, _, name = self.function.partition(":")
         function: Callable[..., Any] = getattr(importlib.import_module(module), name)
         return function
@@ -52,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class CommandGroup:
-    """Commands with the same first word, as a package brings them."""
+    """Commands of one package, with the same first word."""
 
     name: str
     line: str
@@ -60,15 +60,15 @@ class CommandGroup:
 
 
 class Command(TyperCommand):
-    """A command that refuses empty values: an empty path would mean the working directory."""
+    """A command that rejects empty values: an empty path would mean the working directory."""
 
     row: Row
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As its base class.
+        """Parse as the base class, with the arguments of a script set apart.
 
         Raises:
-            UserError: a value is empty, or is no text that a report can hold.
+            UserError: a value is empty or not UTF-8, or only other commands take an option.
         """
         refuse_empty(args)
         for argument in args:
@@ -85,28 +85,29 @@ class Command(TyperCommand):
             remaining: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
             option = getattr(error, "option_name", "")
-            # what the command takes may lack its value
+            # an option of this command may only lack its value
             if (
                 type(error).__name__ != "NoSuchOption"
-                or (alternatives := others_that_take(option)) == []
+                or (alternatives := find_commands_with(option)) == []
             ):
                 raise
-            raise UserError(f"{ctx.command_path} takes no {option}; {_and(alternatives)}") from None
+            does = _join_commands(alternatives)
+            raise UserError(f"{ctx.command_path} takes no {option}; {does}") from None
         return remaining
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """As its base class, with arguments as their own metavars say: "[OLD] NEW"."""
+        """Return the words of the usage line, with each argument's metavar unchanged."""
         arguments = [p.metavar for p in self.params if p.param_type_name == "argument"]
         return ["[OPTIONS]", *filter(None, arguments)]
 
     def invoke(self, ctx: Any) -> Any:
-        """As its base class."""
+        # before a module of the command imports matplotlib
         drawing.load()
         return super().invoke(ctx)
 
 
 class Lazy(TyperCommand):
-    """Stands in the list of commands, and becomes the command when it is used."""
+    """An entry in the list of commands. The module of the command is imported when it is used."""
 
     def __init__(self, row: Row) -> None:
         name = row.name.rpartition(" ")[2]
@@ -114,7 +115,7 @@ class Lazy(TyperCommand):
         self.row = row
 
     def real(self) -> Command:
-        """The command, with its module imported."""
+        """Import the module of the command. Return the command."""
         function = self.row.load()
         app = typer.Typer(rich_markup_mode=None, add_completion=False)
         app.command(cls=Command, help=format_help(function), epilog=common_help(), name=self.name)(
@@ -156,28 +157,27 @@ def script_arguments(context: typer.Context) -> list[str]:
     return arguments
 
 
-def others_that_take(option: str) -> list[str]:
-    """Commands that take an option which one does not."""
+def find_commands_with(option: str) -> list[str]:
+    """Return the commands that take an option."""
     from rlregress.cli.commands import ROWS
 
     return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _flags(row)]
 
 
 def _flags(row: Row) -> set[str]:
-    """The options of a command."""
     return {
         flag for param in Lazy(row).real().params for flag in (*param.opts, *param.secondary_opts)
     }
 
 
-def _and(commands: Sequence[str]) -> str:
+def _join_commands(commands: Sequence[str]) -> str:
     if len(commands) == 1:
         return f"'{commands[0]}' does"
     return f"{', '.join(commands[:-1])} and {commands[-1]} do"
 
 
 def describe_error(error: Any) -> str:
-    """Describe a parser error, and where the command is explained."""
+    """Describe a parser error, with the command that prints the help."""
     message = " ".join(str(error.format_message()).split()).rstrip(".")
     hint = f"; see {error.ctx.command_path} --help" if getattr(error, "ctx", None) else ""
     return f"{message}{hint}"

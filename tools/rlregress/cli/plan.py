@@ -82,6 +82,7 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
 
 
 def _proposed(options: GateOptions, gate: Gate, has_begun: bool) -> GateOptions:
-    """The options of a proposed gate, with fresh seeds where another one has begun."""
+    """Return the options of a proposed gate, with other seeds if the session has begun."""
+    # a gate that is chosen after its runs were seen would not keep its error rates
     first = gate_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

@@ -1,4 +1,4 @@
-"""``rlregress test``: the tests by pytest, wherever they are installed."""
+"""``rlregress test``: runs the installed tests by pytest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rlregress.cli.parsing import script_arguments
 from rlregress.inside import process_tree
 from rlregress.training import worker_launch
 
-#: folders of tests; without one of them the first two run.
+#: folders of tests; if none is named, the first two run
 _FOLDERS = ("tests_unit", "tests_behavior", "tests_performance")
 
 
@@ -37,7 +37,7 @@ def test(context: typer.Context) -> None:
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
     supervised = process_tree.supervised(command, parent=os.getppid())
-    # beside this command's own folder, which goes with it: what failed tests have written is kept
+    # not in this command's temporary folder, which is removed: users inspect files of failed tests
     variables = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
     environment = {**variables, **worker_launch.worker_environment(), **suite.safe_path()}
     os.execve(sys.executable, supervised, environment)

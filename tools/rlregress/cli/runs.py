@@ -27,15 +27,15 @@ from rlregress.gate import gate_run
 from rlregress.gate_options import GateOptions
 from rlregress.training.store import open_store
 
-#: fields of ``launch`` that choose runs, which a manifest has chosen already.
+#: fields of ``launch`` that choose runs; a manifest lists its runs already
 _CHOICE = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
     "first_seed",
 )  # fmt: skip
 _OPTIONS = (*_CHOICE, "alpha", "one_look", "report", "store")
 
-#: of a file of lines of shell, in bytes.
-_LARGEST_LINES = 1 << 20
+#: limit for a file of lines of shell
+_MAX_SHELL_BYTES = 1 << 20
 _SLURM_OPTIONS = ("at_once", "sbatch", "before", "dry_run")
 _WAVE_OPTIONS = ("wait", "report", "alpha", "one_look", "inconclusive")
 
@@ -123,7 +123,7 @@ def launch(
         )
     site = Site(tuple(sbatch or ()), _read_shell_lines(before), at_once)
     if versions is not None:
-        # this command again, there
+        # this process becomes the same command in the environment of those versions
         with_versions.go(versions, open_store(options.store), sys.argv[1:])
     if waves:
         if not (local or slurm):
@@ -165,7 +165,7 @@ def _read_shell_lines(file: str) -> str:
     if not file:
         return ""
     try:
-        return files.read(Path(file), _LARGEST_LINES).decode("utf-8")
+        return files.read(Path(file), _MAX_SHELL_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise UserError(

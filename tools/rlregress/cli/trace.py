@@ -22,7 +22,7 @@ from rlregress.tracing import jobs, trace_reader
 from rlregress.tracing.recording_processes import current, record_twice
 from rlregress.upgrade import compared_trainings
 
-#: the file of a trace that is given no other.
+#: default file of a trace
 _TRACE = "run.trace"
 
 
@@ -113,7 +113,7 @@ def compare_files(old_path: Path, new_path: Path) -> int:
     """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
     sides = {path: trace_reader.load(path) for path in (old_path, new_path)}
     old, new = sides[old_path], sides[new_path]
-    same_end = _anywhere(old.ending) == _anywhere(new.ending)
+    same_end = _without_places(old.ending) == _without_places(new.ending)
     for path, side in sides.items():
         if not side.events and same_end:
             why = f": the training ended in {side.ending}" if side.failure else ""
@@ -134,6 +134,6 @@ def compare_files(old_path: Path, new_path: Path) -> int:
     return 1 if diverged else 0
 
 
-def _anywhere(ending: str) -> str:
-    """An error without files, lines and addresses, which a copy, an edit or a process moves."""
+def _without_places(ending: str) -> str:
+    """Return an error without files, lines and addresses, which differ between equal trainings."""
     return re.sub(r"\S+:\d+ |0x[0-9a-f]+", "", ending)

@@ -56,7 +56,7 @@ Versions = Annotated[
         show_default=False,
     ),
 ]
-#: words of --scenario that are no names.
+#: values of --scenario that are not names
 _SCENARIOS = {"all": None, "none": ()}
 
 
@@ -117,13 +117,14 @@ def upgrade(
 def judge(
     options: Options, in_brief: bool = False, inconclusive: str = "code", verbose: bool = False
 ) -> int:
-    """Judge an upgrade, print and write its report; the exit code.
+    """Judge an upgrade, print and write its report. Return the exit code.
 
     Args:
-        in_brief: print five lines in place of a screen; ``verbose``: the whole report.
+        in_brief: print five lines instead of a screen.
         inconclusive: exit code of that verdict: "code", "pass" or "fail".
+        verbose: print the whole report instead of a screen.
     """
-    # the last report stays until there is another
+    # before hours of work; an earlier report stays until the new one is complete
     check_writable(options.report, "the report")
     cached_folders.check()
     started, date = time.monotonic(), report_data.format_time()
@@ -161,7 +162,7 @@ def _exit_code(result: Upgrade, inconclusive: str) -> int:
 
 
 def _command(options: Options) -> str:
-    """The command that judges the same again."""
+    """Return the command that repeats the judgement."""
     words = ["rlregress", "upgrade", options.old, options.new]
     if options.script is not None:
         words += ["--script", str(options.script.get("script", ""))]
@@ -179,7 +180,7 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
 
 
 def _repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
-    """The repository that the command runs in, and where the new version is pinned in it."""
+    """Return the repository that the command runs in, and the lines that pin the new version."""
     top = ci_annotations.top()
     lock = result.new.lock and files.absolute(result.new.lock)
     if lock is None or not lock.is_relative_to(top):
@@ -193,12 +194,10 @@ def _repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
 
 
 def write(result: Upgrade, folder: Path, facts: Facts) -> None:
-    """Write the page, the text and the data of a report, and what hosts of code show of it.
-
-    That is the summary where GitHub shows it, the text of a comment, SARIF and JUnit.
+    """Write the page, the text and the data of a report, SARIF, JUnit and GitHub's summary.
 
     Args:
-        facts: when, where and how it was judged.
+        facts: time, machine and command of the judgement.
     """
     page = upgrade_page.page(result, facts)
     text = markdown_page.text(page)

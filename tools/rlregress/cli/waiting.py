@@ -1,4 +1,4 @@
-"""How far a command is: beside its results, not among them."""
+"""Reports the progress of a command on the error output, apart from its results."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def say(line: str) -> None:
 
 
 def probe_all(adapters: Sequence[Adapter]) -> None:
-    """Probe every detail of the frameworks, in every scope, and print how far that is.
+    """Probe every detail of the frameworks in every scope, and report progress.
 
-    What is read later rests on these results: each is probed once.
+    The results are cached, so later reads cost nothing.
     """
     total = sum(len(adapter.observe.probes()) for adapter in adapters)
-    say(f"asking {', '.join(adapter.full_name for adapter in adapters)} for {total} details")
+    say(f"probing {total} details of {', '.join(adapter.full_name for adapter in adapters)}")
     with progress.show_progress(say):
         progress.begin("probing details", total)
         probe_counts.probe_everything(adapters, progress.done)

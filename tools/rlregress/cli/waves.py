@@ -1,4 +1,4 @@
-"""``rlregress runs launch --waves``: the runs of a gate, look by look, and then its verdict."""
+"""``rlregress runs launch --waves``: does the runs of a gate look by look, then judges them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rlregress.reporting import waves_text
 from rlregress.training.lease import Lease, read_holder
 from rlregress.training.store import MANIFESTS
 
-#: between two looks at the files of a wave that others do, and between two questions to Slurm.
-_LOOK_SECONDS, _QUEUE_SECONDS = 2.0, 30.0
+#: pause between two reads of the store, and between two reads of Slurm's queue
+_STORE_SECONDS, _QUEUE_SECONDS = 2.0, 30.0
 
 
 @dataclass(frozen=True)
 class Waves:
-    """How the runs of a gate are done.
+    """Options of the runs of a gate.
 
     Attributes:
-        gate: what is judged; its ``workers`` do runs too where they are done on this machine.
-        site: of Slurm; None: this machine does them.
-        wait: for the verdict, whoever does the runs.
+        gate: the options of the check; on this machine its ``workers`` do the runs.
+        site: options of Slurm; None: this machine does the runs.
+        wait: whether to wait for the verdict if other processes do the runs.
     """
 
     gate: GateOptions
@@ -39,19 +39,18 @@ class Waves:
 
 
 def run(waves: Waves) -> int:
-    """Do or submit the runs of the next wave and judge when it is done, until there is a verdict.
+    """Do or submit the runs of the next waves, and judge after each, until there is a verdict.
 
     Returns:
-        The exit code: that of the gate; 75 while a wave goes on, to be called again; 1 if runs
-        could not be done.
+        The exit code of the gate; 75 while a wave goes on: call again; 1 if runs could not be done.
     """
-    # what is wrong with the report is said before anything is trained
+    # before hours of training, not after them
     check_writable(waves.gate.report, "the report")
     session = gate_run.open_gate_session(waves.gate)
     many_runs.print_line(f"waves: {session.describe()}")
     with _hold_waves(session, waves.wait) as holder:
         if holder:
-            many_runs.print_line(f"{holder}; call again for the verdict")
+            many_runs.print_line(f"{holder} does these runs; call again for the verdict")
             return run_one.RESUMABLE
         code = _do_wave(waves, session)
         return check.judge(waves.gate) if code is None else code
@@ -69,7 +68,7 @@ def dry_run(waves: Waves) -> None:
 
 @contextmanager
 def _hold_waves(session: Session, wait: bool) -> Iterator[str]:
-    """Lock the waves of a session; yield who does them already, or an empty text."""
+    """Lock the waves of a session; yield the process that has the lock, or an empty text."""
     keys = " ".join(job.key for cell in session.cells for job in session.cell_jobs(cell))
     name = f"{hashlib.sha256(keys.encode()).hexdigest()[:12]}.lease"
     folder = run_selection.store_folder(session.store, MANIFESTS, "manifests")
@@ -77,13 +76,9 @@ def _hold_waves(session: Session, wait: bool) -> Iterator[str]:
     while not lease.take():
         if not wait:
             holder = read_holder(lease.path)
-            yield (
-                f"process {holder.process} of {holder.host} is at it"
-                if holder
-                else "another process is"
-            )
+            yield f"process {holder.process} on {holder.host}" if holder else "another process"
             return
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_STORE_SECONDS)
     try:
         yield ""
     finally:
@@ -100,7 +95,7 @@ def _do_wave(waves: Waves, session: Session) -> int | None:
         if waves.site is not None and before == (wave.number, len(wave.undone)):
             many_runs.print_line(
                 f"wave {wave.number}: none of {len(wave.undone)} runs was done, and none is in the "
-                f"queue; why is in the logs in {session.store.folder / 'slurm'}"
+                f"queue; read the logs in {session.store.folder / 'slurm'}"
             )
             return 1
         before = wave.number, len(wave.undone)
@@ -115,13 +110,17 @@ def _do_wave(waves: Waves, session: Session) -> int | None:
         if following is None or following.number > wave.number:
             for line in waves_text.describe_standing(current_standing(session)):
                 many_runs.print_line(line)
-        # asked once: it reads every record of the wave
+        # kept, because finding a wave reads every record of it
         wave = following
     return None
 
 
 def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
-    """Do the runs of a wave, or submit them and wait if asked; an exit code ends the command."""
+    """Do the runs of a wave, or submit them and wait if requested.
+
+    Returns:
+        An exit code that ends the command; None to continue with the next wave.
+    """
     if waves.site is not None:
         _submit(waves, session, wave)
         if not waves.wait:
@@ -133,30 +132,31 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
     manifest = run_selection.write_wave_manifest(wave, session)
     code = many_runs.run_here(manifest, session.store, waves.gate.workers, done)
     if code == run_one.RESUMABLE and waves.wait:
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_STORE_SECONDS)
         return None
     return code or None
 
 
 def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
-    def done() -> set[str]:
-        # by reading them: a damaged record is done again
+    def list_done() -> set[str]:
+        # records are read, not only listed: the run of a damaged record is done again
         return {job.name for job in wave.jobs if session.store.find_record(job) is not None}
 
     manifest = run_selection.write_wave_manifest(wave, session)
     site = waves.site or slurm_arrays.Site()
-    many_runs.submit_to_slurm(manifest, session.store, site, dry_run, done)
+    many_runs.submit_to_slurm(manifest, session.store, site, dry_run, list_done)
 
 
 def _wait(session: Session, wave: Wave) -> None:
     """Wait until the runs of a wave are done, or no more of them are in Slurm's queue."""
     names = {job.name for job in wave.undone}
-    asked_at = time.monotonic()
+    queue_read_at = time.monotonic()
     while not all(session.store.path(job).exists() for job in wave.undone):
-        time.sleep(_LOOK_SECONDS)
-        if time.monotonic() - asked_at < _QUEUE_SECONDS:
+        time.sleep(_STORE_SECONDS)
+        if time.monotonic() - queue_read_at < _QUEUE_SECONDS:
             continue
         queue = slurm_arrays.read_queue(session.store)
+        # an error of Slurm may pass
         if not queue.error and names.isdisjoint(queue.runs):
             return
-        asked_at = time.monotonic()
+        queue_read_at = time.monotonic()

@@ -1,4 +1,4 @@
-"""The window of the terminal: how wide it is, and a screen in its colours."""
+"""The terminal: its width, and screens in colour."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlregress.reporting import screen
 
 
 def width() -> int:
-    """Return the columns of the window, as many as can be read with ease."""
+    """Return the columns of the terminal, up to the widest screen that is easy to read."""
     return min(Console().width, screen.WIDEST)
 
 

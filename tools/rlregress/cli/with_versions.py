@@ -1,4 +1,4 @@
-"""A command again, in an environment of other versions that all nodes of a store can see."""
+"""Runs a command with other versions, in an environment that all nodes of a store can use."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ OPTION = "--with"
 
 
 def find_environment(versions: str, store: Store) -> Side:
-    """Make or find the environment of some versions, in the store by default.
+    """Find or make the environment of some versions, by default in the store.
 
     Raises:
-        UserError: the versions are none, do not exist or concern no framework; or others may write
-            the environments of the store.
+        UserError: the versions do not exist or are the installed ones, or others may write the
+            environments of the store.
     """
     new_request, base = requested.parse(versions), requested.parse(requested.INSTALLED)
     moving_packages = affected.packages(base, new_request)
     concerned = affected.adapters(base, new_request, moving_packages) if new_request != base else []
     if not concerned:
         raise UserError(
-            f"{OPTION} is '{versions}', which is what is installed; leave it out, or name another "
+            f"{OPTION} is '{versions}', and that is installed; leave it out, or name another "
             "version"
         )
     check_writable(store.folder, "run records")
@@ -53,7 +53,7 @@ def find_environment(versions: str, store: Store) -> Side:
 def _check_owner(folder: Path) -> None:
     """Raise UserError if others than this user, root or a private group may write to the folder.
 
-    What lies there is run as code: a store that somebody else has handed over would be obeyed.
+    Files in it are run as code: anybody who may write there could run code as this user.
     """
     try:
         status = folder.stat()
@@ -62,22 +62,22 @@ def _check_owner(folder: Path) -> None:
     why = files.describe_other_writers(status, "it", files.is_shared(status))
     if why and not os.environ.get(TRUST):
         raise UserError(
-            "the environments of this store are code, and are not used, as "
-            f"{folder} is not yours alone: {why}; name a store that only you or your group may "
-            "write, or give --trust-pickle"
+            "the environments of this store are code, and others may change them: "
+            f"{why} ({folder}); name a store that only you or your group may write, or give "
+            "--trust-pickle"
         )
 
 
 def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
-    """Do a command with other versions in the place of this process.
+    """Replace this process by the same command with other versions.
 
     Args:
-        arguments: of the command, with the option that names the versions.
+        arguments: arguments of the command, with the option that names the versions.
     """
     side = find_environment(versions, store)
     os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, str(suite.library())])
     os.environ.update(side.variables)
-    # the process stays the same, and removes it in the end
+    # the process id stays the same, so this temporary folder is still removed at its end
     os.environ["TMPDIR"] = tempfile.gettempdir()
     sys.stdout.flush()
     command = [side.python, "-m", "rlregress", *_remove_option(arguments)]
@@ -85,7 +85,7 @@ def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
 
 
 def _remove_option(arguments: Sequence[str]) -> list[str]:
-    """Arguments without the option and its value."""
+    """Return the arguments without the option and its value."""
     remaining, words = [], iter(arguments)
     for argument in words:
         if argument == OPTION:

@@ -1,1 +1,1 @@
-"""Many runs on many machines: a list of runs, one command for one of them, and who calls it."""
+"""Many runs on many machines: manifests of runs, one command for one run, and its callers."""

@@ -71,8 +71,9 @@ def run_locally(
                     _start_process(run_one.build_command(manifest, run.number, store), environment)
                 ] = run
             time.sleep(_POLL_SECONDS)
-            for process in [process_ for process_ in started if process_.poll() is not None]:
+            for process in [process for process in started if process.poll() is not None]:
                 run, code = started.pop(process), process.returncode
+                # a deque of length 0 marks the second round: no run is tried a third time
                 if code == run_one.RESUMABLE and held_elsewhere.maxlen is None:
                     held_elsewhere.append(run)
                     continue

@@ -148,8 +148,9 @@ class Manifest:
 def _parse_summary(index: int, line: bytes) -> ManifestRun | None:
     """Return the summary in a line; None if there is none."""
     try:
-        glance: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
-        run = ManifestRun(index, glance["run"], glance["group"], glance["seconds"])
+        # the job is most of the line, and is not parsed
+        summary: dict[str, Any] = json.loads(line[: line.index(_JOB)] + b"}")
+        run = ManifestRun(index, summary["run"], summary["group"], summary["seconds"])
         cell, name = run.name.split("/")
         has_valid_names = all(map(files.is_component, (cell, name, run.group)))
         has_valid_seconds = isinstance(run.seconds, float | int) and math.isfinite(run.seconds)
@@ -164,8 +165,7 @@ def write_manifest(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     """Write the manifest of runs, longest first; its name is its digest.
 
     An existing manifest stays. Another file of that name is set aside: anyone with access to the
-        folder
-    can predict the name.
+    folder can predict the name.
 
     Args:
         jobs: runs, each with its expected CPU seconds.
@@ -232,10 +232,11 @@ class _Lines:
     def format_line(self, job: Job, seconds: float) -> bytes:
         """Return the line of a run. The run must live as long as this object."""
         parts = (job.cell, job.protocol, job.hyperparameters, job.versions, job.sources)
-        is_same_run = tuple(map(id, parts))
-        if is_same_run not in self._common:
-            self._common[is_same_run] = _split_line(job)
-        name, group, begin, end = self._common[is_same_run]
+        # runs of one cell share these objects; comparing their contents would take longer
+        identities = tuple(map(id, parts))
+        if identities not in self._common:
+            self._common[identities] = _split_line(job)
+        name, group, begin, end = self._common[identities]
         key, seed = job.key, job.seed
         line = f'{name}{seed:04d}-{key}{group}{round(seconds, 1)}{begin}{seed}{end}{key}"}}}}'
         return line.encode()

@@ -21,7 +21,7 @@ from rlregress.training.store import Store
 
 #: exit code of a run that was stopped and is done again: EX_TEMPFAIL of sysexits.h
 RESUMABLE = 75
-#: time for Slurm to end a task that it was told to requeue
+#: time for Slurm to end a task after it was requeued
 _PATIENCE_SECONDS = 300.0
 #: time limit for answers of Slurm
 SLURM_TIMEOUT_SECONDS = 20
@@ -31,7 +31,7 @@ EXTERNAL_SIGNALS = (_WARNING, *STOPPING, signal.SIGXFSZ, signal.SIGKILL)
 
 
 class Stopped(BaseException):
-    """This process was told to stop."""
+    """A signal stops this process."""
 
 
 @contextmanager

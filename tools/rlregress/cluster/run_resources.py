@@ -87,6 +87,7 @@ def estimate_minutes(longest: float) -> int:
 def _read_finished_records(
     manifest: Manifest, runs: Sequence[ManifestRun], store: Store
 ) -> list[Mapping[str, Any]]:
+    # spread over the list, which has the longest runs first
     step = max(1, len(runs) // _MAX_RECORDS)
     stored_records = [
         store.find_record(manifest.job(run.number)) for run in runs[::step][:_MAX_RECORDS]

@@ -1,4 +1,4 @@
-"""Manifests of launched runs: those of selected cells, of a wave, or of a given manifest."""
+"""Manifests of launched runs: of selected cells, of a wave, or copied from another manifest."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _write_to_store(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest
 
 
 def store_folder(store: Store, name: str, purpose: str = "") -> Path:
-    """Return a folder of a store; UserError if a link leads out of the store there.
+    """Return a folder of a store; UserError if it is a link that leads out of the store.
 
     Args:
         purpose: name of what is written there; the folder is then created. Empty: read only.

@@ -232,7 +232,7 @@ def format_ranges(indices: Sequence[int]) -> str:
             parts[-1][1] = index
         else:
             parts.append([index, index])
-    return ",".join(f"{a}" if a == b else f"{a}-{b}" for a, b in parts)
+    return ",".join(f"{first}" if first == last else f"{first}-{last}" for first, last in parts)
 
 
 def split_indices(indices: Sequence[int], size: int) -> Iterator[list[int]]:
@@ -260,9 +260,9 @@ def build_scripts(
     size: int,
     report: Callable[[str], None],
 ) -> list[Script]:
-    """Build the arrays for the remaining runs, those with the longest runs first.
+    """Build the arrays for the remaining runs, the longest runs first.
 
-    Runs that need the same time and memory share arrays. The source of both is reported.
+    Runs that need the same time and memory share arrays. The report explains both limits.
 
     Args:
         runs: all runs of the manifest.
@@ -357,8 +357,8 @@ def _build_script(manifest: Manifest, store: Store, site: Site, piece: Piece) ->
         text.encode()
     except UnicodeEncodeError:
         raise UserError(
-            "a script for Slurm would not be UTF-8; expected that of the paths of Python, of "
-            "PYTHONPATH and of --sbatch"
+            "a script for Slurm would not be UTF-8; expected paths of Python, PYTHONPATH and "
+            "--sbatch that are"
         ) from None
     return Script(name, text, runs)
 
@@ -378,15 +378,17 @@ def _log_path(store: Store) -> str:
 
 
 def submit_runs(
-    make: Callable[[Collection[str]], Sequence[Script]], store: Store, report: Callable[[str], None]
+    build: Callable[[Collection[str]], Sequence[Script]],
+    store: Store,
+    report: Callable[[str], None],
 ) -> int:
-    """Submit remaining runs that are not queued; return how many. One launch of a
-    store at a time.
+    """Submit the remaining runs that are not queued; return how many.
 
     Args:
-        make: builds the scripts, given the queued runs.
+        build: returns the scripts of the remaining runs without the queued ones.
     """
     folder = run_selection.store_folder(store, SLURM, "scripts for Slurm")
+    # two launches at once would not see each other's tasks in the queue, and submit runs twice
     lease = Lease(folder / _LEASE)
     while not lease.take():
         time.sleep(0.5)
@@ -395,7 +397,7 @@ def submit_runs(
         if queue_state.error:
             report(f"{queue_state.error}: queued runs may be submitted again; no run is done twice")
         submitted = 0
-        for script in make(queue_state.runs):
+        for script in build(queue_state.runs):
             path = folder / f"{script.name}.sh"
             write_atomically(path, script.text)
             try:

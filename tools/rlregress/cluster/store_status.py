@@ -40,7 +40,7 @@ def survey_store(
 
     Args:
         manifests: lists of runs to do; a run in several counts once.
-        gone, queued: earlier answers of Slurm; see ``slurm_arrays.Queue``.
+        gone, queued: earlier answers of Slurm; see ``gone`` and ``runs`` of ``slurm_arrays.Queue``.
     """
     contents = store.list_contents()
     attempts = _read_attempts(store, contents.leases)
@@ -98,28 +98,12 @@ def _read_attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
             # the attempt has ended meanwhile
             continue
         silent = server_time - touched
-        if holder is None:
-            attempts.append(
-                Attempt(
-                    run=name,
-                    silent=silent,
-                    share=0.0,
-                    wall_seconds=0.0,
-                    why=_find_stop_reason(None, silent, machine),
-                    where="?",
-                    restarts=0,
-                    state=_attempt_state(silent, _find_stop_reason(None, silent, machine)),
-                )
-            )
-            continue
         reason = _find_stop_reason(holder, silent, machine)
-        # a stopped attempt continues from its checkpoint, so later progress does not count
-        reported = None if reason else store.read_progress(name, holder.attempt)
-        progress = reported or store.read_checkpoint_progress(name)
-        task = holder.slurm.get("SLURM_ARRAY_TASK_ID")
-        job = holder.slurm.get("SLURM_ARRAY_JOB_ID") or holder.slurm.get("SLURM_JOB_ID", "")
-        node = holder.slurm.get("SLURMD_NODENAME", holder.host)
-        slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
+        progress = None
+        if holder is not None:
+            # a stopped attempt continues from its checkpoint, so later progress does not count
+            reported = None if reason else store.read_progress(name, holder.attempt)
+            progress = reported or store.read_checkpoint_progress(name)
         attempts.append(
             Attempt(
                 run=name,
@@ -127,12 +111,20 @@ def _read_attempts(store: Store, names: Iterable[str]) -> list[Attempt]:
                 share=progress.steps / progress.total_steps if progress else 0.0,
                 wall_seconds=progress.wall_seconds if progress else 0.0,
                 why=reason,
-                where=f"{node} process {holder.process}{slurm}",
-                restarts=holder.restarts,
+                where=_describe_holder(holder) if holder is not None else "?",
+                restarts=holder.restarts if holder is not None else 0,
                 state=_attempt_state(silent, reason),
             )
         )
     return attempts
+
+
+def _describe_holder(holder: Holder) -> str:
+    task = holder.slurm.get("SLURM_ARRAY_TASK_ID")
+    job = holder.slurm.get("SLURM_ARRAY_JOB_ID") or holder.slurm.get("SLURM_JOB_ID", "")
+    node = holder.slurm.get("SLURMD_NODENAME", holder.host)
+    slurm = f" (Slurm {job}{task and f'_{task}' or ''})" if job else ""
+    return f"{node} process {holder.process}{slurm}"
 
 
 def _find_stop_reason(holder: Holder | None, silent: float, machine: str) -> str:

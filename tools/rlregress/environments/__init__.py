@@ -1,1 +1,1 @@
-"""Scripted Atari games, with what plays and looks at them."""
+"""Scripted Atari games, scenes played in them, and measurements of networks that see them."""

@@ -1,7 +1,7 @@
-"""A scripted game in place of an Atari game.
+"""A scripted game that replaces an Atari game.
 
-Every picture says which frame of the game it is, every action that arrives is kept, and lives,
-rewards and the end of the game are chosen frame by frame. No ROM is needed.
+The colour of a picture is the number of its frame. The game records every action. Lives, rewards
+and the end of the game are scripted frame by frame. No ROM is needed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.envs.registration import EnvSpec
 
 NOOP, FIRE, SECOND, OTHER = range(4)
-#: how many times a lucky draw is made: the most extreme of them is taken.
+#: number of draws of which ``Lucky`` takes the most extreme
 DRAWS = 400
 
 
@@ -30,19 +30,19 @@ class _Console:
 
 
 class AtariGame(gymnasium.Env):
-    """A game of four actions (NOOP, FIRE and two more) that goes on for ever unless told otherwise.
+    """A game of four actions (NOOP, FIRE and two more) that does not end by itself.
 
-    Frame t of a game shows the colour ``first_pixel + t`` everywhere and gives reward 0. What is
-    queued with ``play`` happens in the frames that come next instead.
+    Frame t of a game shows the colour ``first_pixel + t`` everywhere and gives reward 0. Frames
+    queued with ``play`` come first.
 
     Args:
         fire: whether the second action is called FIRE; the ball then waits for it.
-        shape: of a picture, uint8.
-        picture: what every frame shows, of that shape; without it a single colour.
+        shape: shape of a picture, uint8.
+        picture: the picture of every frame; None: one colour.
 
     Attributes:
-        actions: all that have arrived since the list was last cleared.
-        resets: how many times the game was started.
+        actions: the received actions, until a test clears the list.
+        resets: number of games started.
         frames: frames since the start of the game.
         lives: lives left; three at the start.
     """
@@ -59,7 +59,7 @@ class AtariGame(gymnasium.Env):
         self._shape = tuple(shape)
         self.observation_space = gymnasium.spaces.Box(0, 255, self._shape, np.uint8)
         self.action_space = gymnasium.spaces.Discrete(4)
-        # some preprocessing insists on a game whose frames nobody skips
+        # some preprocessing rejects a game whose id lacks NoFrameskip
         self.spec = EnvSpec("ProbeNoFrameskip-v4", entry_point=f"{__name__}:AtariGame")
         self.render_mode = "rgb_array"
         self.ale = _Console(self)
@@ -74,7 +74,7 @@ class AtariGame(gymnasium.Env):
         self._coming: deque[dict[str, Any]] = deque()
 
     def get_action_meanings(self) -> list[str]:
-        """Names of the actions, by number."""
+        """Return the names of the actions, by number."""
         return ["NOOP", "FIRE" if self._fire else "UP", "RIGHT", "LEFT"]
 
     def play(self, **happens: Any) -> None:
@@ -108,16 +108,16 @@ class AtariGame(gymnasium.Env):
         return self._show(), reward, over, False, {"lives": self.lives}
 
     def render(self) -> np.ndarray:
-        """The picture that is shown."""
+        """Return the current picture."""
         return self._show()
 
 
 class Lucky:
-    """A generator whose every draw is the least, or the most, that the draw can give.
+    """A random generator that returns the smallest or largest of many draws.
 
     Args:
-        generator: any of NumPy's; every method of it that draws one number may be asked.
-        most: the most; otherwise the least.
+        generator: a generator of NumPy; its methods that draw one number can be called.
+        most: whether to return the largest draw.
     """
 
     def __init__(self, generator: Any, most: bool) -> None:

@@ -1,7 +1,7 @@
 """Scenes of a game, played through the preprocessing of a framework.
 
-A scene tells the game what is to happen, sends actions through the preprocessing and notes what
-the agent is shown and what the game received. It knows no framework and expects nothing.
+A scene scripts the game, sends actions through the preprocessing, and returns the observations of
+the agent and the actions that the game received. It knows no framework and has no expectations.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from rlregress.environments.atari_fake import FIRE, NOOP, OTHER, AtariGame
 
-#: where no action was sent, or no frame is shown.
+#: stands for an action that was not sent, or a frame that is not shown
 NOTHING = -1.0
 
 
@@ -23,8 +23,8 @@ class Step(NamedTuple):
     Attributes:
         observation: [frames or colours, height, width].
         reward: a number.
-        done: the episode has ended for the agent, who has to ask for a reset.
-        signal: a flag of its own that says that a life, or the game, is over.
+        done: whether the episode has ended for the agent, which must reset.
+        signal: a separate flag for a lost life or the end of the game.
     """
 
     observation: np.ndarray
@@ -34,13 +34,13 @@ class Step(NamedTuple):
 
 
 class Player(NamedTuple):
-    """A game seen through a framework's preprocessing, or through a part of it.
+    """A game behind the preprocessing of a framework, or a part of it.
 
     Attributes:
         game: the game itself.
-        reset: starts an episode; the observation [frames or colours, height, width].
+        reset: starts an episode; returns the observation [frames or colours, height, width].
         step: sends one action of the agent.
-        reported: the return of the last finished episode as the framework's log has it.
+        reported: returns the logged return of the last finished episode.
     """
 
     game: Any
@@ -50,26 +50,26 @@ class Player(NamedTuple):
 
 
 def opening(player: Player) -> list[int]:
-    """The actions that the game receives before the first observation."""
+    """Return the actions that the game receives before the first observation."""
     player.game.actions.clear()
     player.reset()
     return list(player.game.actions)
 
 
 def noops(least: Sequence[int], most: Sequence[int]) -> np.ndarray:
-    """[fewest, most, whether all are action 0], of the openings with the least and most luck."""
+    """Return [fewest, most, whether all are action 0] of the luckiest and unluckiest openings."""
     only = all(action == NOOP for action in most)
     return np.array([len(least), len(most), only], dtype=np.float64)
 
 
 def fires(with_fire: Sequence[int], without: Sequence[int]) -> np.ndarray:
-    """[how many actions, first, second, how many in a game without FIRE]."""
+    """Return [number of actions, first, second, number of actions in a game without FIRE]."""
     first_two = [*map(float, with_fire[:2]), NOTHING, NOTHING][:2]
     return np.array([len(with_fire), *first_two, len(without)], dtype=np.float64)
 
 
 def ended_by_second_action(player: Player) -> np.ndarray:
-    """[colour that a reset shows, frame that the game is at] if its second action ends the game."""
+    """Return [colour, frame of the game] of a reset whose second action ends the game."""
     player.game.play()
     player.game.play(over=True)
     observation = player.reset()
@@ -103,7 +103,7 @@ def life_lost(player: Player) -> np.ndarray:
 
 
 def over_after_life_lost(player: Player) -> np.ndarray:
-    """[games started, colour shown] by the reset after a lost life if its frame ends the game."""
+    """Return [games started, colour shown] of a reset after a lost life that ends the game."""
     player.reset()
     _lose(player, 2)
     player.game.play(over=True)
@@ -119,7 +119,7 @@ def _queue(game: AtariGame, frames: Sequence[Any], **columns: Sequence[Any]) -> 
 
 
 def one_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
-    """[frames, reward, colour shown] for one action while ``pixels`` and ``rewards`` pass."""
+    """Return [frames, reward, colour shown] of one action while ``pixels`` and ``rewards`` pass."""
     player.reset()
     player.game.actions.clear()
     _queue(player.game, inputs["pixels"], reward=inputs["rewards"])
@@ -129,7 +129,7 @@ def one_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
-    """[frames, reward, done] for one action if the game ends in frame ``ends_in`` only."""
+    """Return [frames, reward, done] of one action if the game ends in frame ``ends_in``."""
     player.reset()
     player.game.actions.clear()
     rewards = inputs["rewards"]
@@ -140,7 +140,7 @@ def end_within_action(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def final_observation(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
-    """[colour shown] for an action that ends the game early, after an action that did not."""
+    """Return [colour shown] of an action that ends the game, after one that did not."""
     player.reset()
     _queue(player.game, inputs["before"])
     player.step(OTHER)
@@ -150,7 +150,7 @@ def final_observation(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def warped(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
-    """[height, width, colours at ``row`` and in the row below it, in ``column``] of a picture."""
+    """Return [height, width, colours at ``row`` and the next row, in ``column``] of a picture."""
     observation = player.reset()[0]
     row, column = int(inputs["row"]), int(inputs["column"])
     return np.array(
@@ -160,8 +160,9 @@ def warped(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def stacks(player: Player) -> np.ndarray:
-    """Colours in the stack, the newest last, [12]: after the reset of a game, two steps later, and
-    after the reset of the next game.
+    """Return the colours of three stacks of frames, [12], the newest frame last.
+
+    They are the stacks after the reset of a game, two steps later, and after the next reset.
     """
     first = player.reset()
     player.step(OTHER)
@@ -177,7 +178,7 @@ def stacks(player: Player) -> np.ndarray:
 
 
 def rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
-    """The agent's rewards for frames with ``rewards``."""
+    """Return the agent's rewards for frames with ``rewards``."""
     player.reset()
     received = []
     for reward in inputs["rewards"]:
@@ -187,7 +188,7 @@ def rewards(player: Player, inputs: Mapping[str, Any]) -> np.ndarray:
 
 
 def whole_game(player: Player) -> np.ndarray:
-    """A game of three actions in which a life is lost and the last action ends the game.
+    """Play a game of three actions; a life is lost, and the last action ends the game.
 
     [frames of the opening apart from FIRE and the action after it, frames of FIRE, the agent's
     reward for four frames of reward 2, the return that is reported when three more are won].

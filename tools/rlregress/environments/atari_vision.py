@@ -69,7 +69,7 @@ def _passed(module: torch.nn.Module, query: Callable[[], torch.Tensor]) -> list[
 
 
 def entering(vision: Vision) -> np.ndarray:
-    """[what enters the first layer of the policy, of the value], of the newest picture's corner."""
+    """Return [first input of the policy, of the value] in the corner of the newest picture."""
     ways = (_passed(vision.module, vision.logits), _passed(vision.module, vision.value))
     # the newest picture is the last channel
     return np.array([float(way[0].inputs[0, -1, 0, 0]) for way in ways], dtype=np.float64)
@@ -128,7 +128,7 @@ def used_pixels(vision: Vision) -> np.ndarray:
 
 
 def sizes(vision: Vision) -> np.ndarray:
-    """[channels, kernel, stride of three convolutions, units of the hidden layer] of the policy."""
+    """Return [channels, kernel, stride of three convolutions, hidden units] of the policy."""
     hidden = [layer for layer, _ in _passed(vision.module, vision.logits)][:-1]
     dimensions: list[float] = []
     convolutions = [layer for layer in hidden if isinstance(layer, torch.nn.Conv2d)]

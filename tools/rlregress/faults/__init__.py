@@ -1,1 +1,1 @@
-"""Known faults of the frameworks: their tables, copies with one of them, and mutants."""
+"""Known faults of the frameworks: their tables, copies of a framework with one, and mutants."""

@@ -1,7 +1,7 @@
-"""The registry of known faults: every table of them is read here, in one format.
+"""Reads the tables of known faults.
 
-The ``[[fault]]`` tables are single-line changes of the code of a framework. Those of a detail stand
-beside its expectation, all others in ``baselines/faults``, in one file for each instrument.
+A ``[[fault]]`` table is a change of one line of a framework. Those of a detail are in the file of
+its expectation. All others are in ``baselines/faults``, in one file for each instrument.
 """
 
 from __future__ import annotations
@@ -47,31 +47,32 @@ _KEYS: Mapping[str, list[Any]] = {
     BEHAVIOR: [
         *_OWNER, *_CHANGE, ("turns", _NonEmpty), ("finds", Text), ("essential", bool, False),
     ],
-    # of a detail's fault the name alone
+    # the name alone refers to a fault of a detail
     RETURNS: [*_OWNER, ("file", str, ""), ("old", str, ""), ("new", str, "")],
     THROUGHPUT: [*_OWNER, *_CHANGE, ("turns", _NonEmpty)],
 }  # fmt: skip
 
 
 @cache
-def _file(instrument: str) -> Any:
-    """Read a file with tables of an instrument."""
+def _file_model(instrument: str) -> Any:
+    """Return the data model of a file with the tables of an instrument."""
     table: Any = make_dataclass("Table", _KEYS[instrument], frozen=True, kw_only=True)
     fields: list[Any] = [("fault", tuple[table, ...], ())]
-    if instrument == DETAILS:  # read by ``expectations``
+    if instrument == DETAILS:
+        # ``expectations`` reads these tables of the same file
         fields.append(("detail", tuple[Mapping[str, Any], ...], ()))
     return make_dataclass("File", fields, frozen=True)
 
 
 def _read(path: Path, instrument: str) -> list[Fault]:
-    return [Fault(**vars(table)) for table in datafiles.read(path, _file(instrument)).fault]
+    return [Fault(**vars(table)) for table in datafiles.read(path, _file_model(instrument)).fault]
 
 
 def load(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
-    """The faults of frameworks that an instrument has to detect.
+    """Return the faults of frameworks that an instrument has to detect.
 
     Raises:
-        UserError: a table does not fit; file, entry and key are named.
+        UserError: a table is invalid; names file, entry and key.
     """
     if instrument == DETAILS:
         return [
@@ -91,13 +92,13 @@ def _detail_faults(framework: str) -> list[Fault]:
 
 
 def _fault_by_name(fault: Fault) -> Fault:
-    """The fault with the change of the detail's fault that has its name."""
+    """Return the fault with the change of the detail's fault of the same name."""
     same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)
 
 
-def without(framework: str) -> Mapping[str, str]:
-    """Details of a framework that no single line decides: id -> reason."""
+def load_details_without_fault(framework: str) -> Mapping[str, str]:
+    """Return id -> reason of the details that no change of a single line can alter."""
     path = suite.baselines() / "faults" / "without.toml"
     reasons: Mapping[str, Mapping[str, str]] = datafiles.read(
         path, Mapping[str, Mapping[_Detail, Text]]
@@ -111,17 +112,21 @@ def select_faults(
     only: Sequence[str],
     algorithms: Sequence[str] = (),
 ) -> list[Fault]:
-    """The faults of frameworks and algorithms (none named: all), or the named ones.
+    """Return the faults of an instrument that have these frameworks, names and algorithms.
+
+    Args:
+        only: names of faults; empty: all.
+        algorithms: empty: all.
 
     Raises:
-        UserError: no fault has one of the names, or is of one of the algorithms; a framework has no
-            faults of details; no fault of returns is left.
+        UserError: no fault has one of the names or algorithms, a framework has no faults of
+            details, or no fault of returns remains.
     """
     faults = load(instrument, framework_names)
     for name in framework_names if instrument == DETAILS else ():
         if all(fault.framework != name for fault in faults):
             raise UserError(
-                f"there are no faults of {name} to seed; expected [[fault]] tables in "
+                f"there are no faults of {name} to inject; expected [[fault]] tables in "
                 f"{expectations_path(frameworks.get(name))}"
             )
     known_algorithms = {fault.algorithm for fault in faults}
@@ -141,5 +146,5 @@ def select_faults(
     ]
     if instrument == RETURNS and not remaining:
         requested = ", ".join([*framework_names, *algorithms, *only])
-        raise UserError(f"no fault is left of {requested}; {nearest('', names)}")
+        raise UserError(f"no fault fits all of {requested}; {nearest('', names)}")
     return remaining

@@ -1,6 +1,6 @@
-"""A copy of a framework with a fault in it, which a new process uses in place of the installed one.
+"""Injects a fault into a copy of a framework. A new process uses it instead of the installed one.
 
-The installed one is never touched.
+The installed framework is never changed.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from rlregress.training import worker_launch
 
 
 @contextmanager
-def injected(fault: Fault) -> Iterator[dict[str, str]]:
-    """The environment of a process that uses a copy of the framework with the fault in it.
+def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
+    """Yield the environment variables of a process that uses a copy with the fault in it.
 
     Raises:
         UserError: the fault does not fit the installed version.
@@ -40,6 +40,7 @@ def injected(fault: Fault) -> Iterator[dict[str, str]]:
         if changed is None:
             count = text.count(fault.old)
             raise UserError(f"{unfit} {fault.file} holds {fault.old!r} {count} times")
+        # the copy may be a link to the installed file
         file.unlink()
         file.write_text(changed, "utf-8")
         environment = worker_launch.worker_environment()
@@ -51,12 +52,15 @@ def injected(fault: Fault) -> Iterator[dict[str, str]]:
 def run_injected(
     fault: Fault, arguments: Sequence[str], patience: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python *arguments`` where pytest is started, on a copy with the fault in it.
+    """Run ``python *arguments`` in the folder where pytest runs, on a copy with the fault in it.
 
     Args:
-        patience: seconds after which it is ended, by ``subprocess.TimeoutExpired``.
+        patience: seconds after which the process is ended; None: no limit.
+
+    Raises:
+        subprocess.TimeoutExpired: it was ended.
     """
-    with injected(fault) as environment:
+    with inject_fault(fault) as environment:
         return process_tree.run(
             [sys.executable, *arguments],
             timeout=patience,
@@ -70,10 +74,10 @@ def run_injected(
 def find_line(
     adapter: Adapter, file: str, fragment: str, occurrence: int = 0
 ) -> tuple[Path, int] | None:
-    """File and line of a fragment of the installed code; None if it is not there.
+    """Return file and line of a fragment of the installed code; None if it is not in it.
 
     Args:
-        occurrence: which one, from 1; 0: the only one.
+        occurrence: the number of the occurrence, from 1; 0: there must be only one.
     """
     path = adapter.code.locate(file)
     if path is None:
@@ -85,6 +89,6 @@ def find_line(
     return path, fragment.join(parts[:number]).count("\n") + 1
 
 
-def fault_line(fault: Fault) -> tuple[Path, int] | None:
-    """File and line of the fault in the installed code; None if the fault does not fit it."""
+def find_fault_line(fault: Fault) -> tuple[Path, int] | None:
+    """Return file and line of the fault in the installed code; None if the fault does not fit."""
     return find_line(frameworks.get(fault.framework), fault.file, fault.old, fault.occurrence)

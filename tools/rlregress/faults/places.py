@@ -1,9 +1,9 @@
-"""Places in a framework's code that decide a detail: file and line of the probed copy.
+"""Finds the line of a framework that decides a detail, in the probed copy.
 
-An entry of the expectations may name the place (``code = "file: fragment"``). Otherwise the place
-is the line that a known fault of that detail changes: it has been shown to decide it. Of a detail
-that is not as documented the line is looked for as it may be now: as a known fault leaves it, or as
-the one line that is most like the recorded one.
+An entry of the expectations may name the line (``code = "file: fragment"``). Otherwise it is the
+line that a known fault of that detail changes: the fault has shown that the line decides it. If the
+detail is not as documented, the line has changed. It is then found as a known fault would leave it,
+or as the line that is most similar to the recorded one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from rlregress.faults.injection import find_line
 from rlregress.model.detail_answers import SourceLine
 from rlregress.model.fault_results import DETAILS, Fault
 
-#: lines of a failure that name one of several places
-_MOST_LINES = 3
+#: most lines that one message names
+_MAX_LINES = 3
 _TOKEN = re.compile(r"\d+\.\d+|\w+|[^\w\s]")
 
 
@@ -31,10 +31,11 @@ def _faults(framework: str) -> tuple[Fault, ...]:
 
 
 def _candidates(implementation: Implementation) -> list[Fault]:
-    """Changes of lines that decide the detail; the fragment of an entry changes into nothing."""
+    """Return the recorded lines that decide the detail, each as the fault that changes it."""
     documented = implementation.documented
     if documented is not None and documented.code:
         file, _, fragment = documented.code.partition(": ")
+        # an entry names a line only, so its fault has no replacement
         return [Fault(name=documented.id, file=file, old=fragment)]
     return [
         fault
@@ -43,13 +44,15 @@ def _candidates(implementation: Implementation) -> list[Fault]:
     ]
 
 
-def place(implementation: Implementation) -> SourceLine | None:
-    """The line that decides the detail, or None if nothing is recorded that fits this version."""
-    return next(_intact(implementation, _candidates(implementation)), None)
+def find_deciding_line(implementation: Implementation) -> SourceLine | None:
+    """Return the line that decides the detail; None if no recorded line is in this version."""
+    return next(_unchanged_lines(implementation, _candidates(implementation)), None)
 
 
-def _intact(implementation: Implementation, candidates: Iterable[Fault]) -> Iterator[SourceLine]:
-    """The recorded lines that are there as they are recorded."""
+def _unchanged_lines(
+    implementation: Implementation, candidates: Iterable[Fault]
+) -> Iterator[SourceLine]:
+    """Yield the recorded lines that this version still has."""
     for fault in candidates:
         location = find_line(implementation.adapter, fault.file, fault.old, fault.occurrence)
         if location is not None:
@@ -57,26 +60,26 @@ def _intact(implementation: Implementation, candidates: Iterable[Fault]) -> Iter
             yield _line(fault, path.read_text(encoding="utf-8"), number)
 
 
-class AtFault(NamedTuple):
-    """The line at fault of a detail that is not as documented.
+class LinesAtFault(NamedTuple):
+    """The lines at fault of a detail that is not as documented.
 
     Attributes:
-        lines: the one that changed; where none is known to have changed those that are recorded for
-            the variant, or else every recorded one.
-        recorded: the fragment that is recorded for the line that changed; empty: none has.
-        known: a known fault leaves the line so; else it is only the one most like the recorded one.
+        lines: the line that changed. If no change is found: the lines recorded for the found
+            variant, or else all recorded lines.
+        recorded: the recorded text of the line that changed; empty: no change is found.
+        is_known: whether a known fault makes this change; else the line is only the most similar.
     """
 
     lines: list[SourceLine]
     recorded: str = ""
-    known: bool = False
+    is_known: bool = False
 
 
-def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
-    """The line to look at.
+def find_lines_at_fault(implementation: Implementation, variant: str | None) -> LinesAtFault:
+    """Return the lines to inspect if a detail is not as documented.
 
     Args:
-        variant: that was found; None: no known one.
+        variant: the found variant; None: no known one.
     """
     # a change that gives this variant is likelier than any other
     variant_name = variant or ""
@@ -86,12 +89,13 @@ def at_fault(implementation: Implementation, variant: str | None) -> AtFault:
         is_changed = fault.occurrence or fault.old not in text
         if is_changed and fault.new and fault.finds == variant_name and text.count(fault.new) == 1:
             number = text.partition(fault.new)[0].count("\n") + 1
-            return AtFault([_line(fault, text, number)], _first_line(fault.old), known=True)
+            line = _line(fault, text, number)
+            return LinesAtFault([line], _first_line(fault.old), is_known=True)
     for fault, text in texts:
-        if fault.old not in text and (number := _most_like(text, _first_line(fault.old))):
-            return AtFault([_line(fault, text, number)], _first_line(fault.old))
+        if fault.old not in text and (number := _find_most_similar(text, _first_line(fault.old))):
+            return LinesAtFault([_line(fault, text, number)], _first_line(fault.old))
     likely = [fault for fault in candidates if fault.finds == variant_name] or candidates
-    return AtFault(list(dict.fromkeys(_intact(implementation, likely))))
+    return LinesAtFault(list(dict.fromkeys(_unchanged_lines(implementation, likely))))
 
 
 def _text(implementation: Implementation, fault: Fault) -> str:
@@ -108,10 +112,11 @@ def _first_line(fragment: str) -> str:
 
 
 @cache
-def _most_like(text: str, fragment: str) -> int:
-    """Number of the one line that holds most of a fragment, from 1; 0: none, or several, do.
+def _find_most_similar(text: str, fragment: str) -> int:
+    """Return the number of the line that is most similar to a fragment, from 1; else 0.
 
-    Tokens count by their length, in their order; a line has to hold half of them.
+    The similarity is the number of characters in the tokens that both share in the same order. The
+    line must share half of the fragment's characters, and no other line as many.
     """
     tokens = _TOKEN.findall(fragment)
     characters_by_line: dict[int, int] = {}
@@ -126,29 +131,27 @@ def _most_like(text: str, fragment: str) -> int:
     return best[0] if len(best) == 1 and 2 * most >= len("".join(tokens)) else 0
 
 
-def sentences(implementation: Implementation, variant: str | None) -> list[str]:
-    """Lines of a failure that name the line at fault; empty if none can be named."""
-    place = at_fault(implementation, variant)
-    if not place.recorded:
+def describe_lines_at_fault(implementation: Implementation, variant: str | None) -> list[str]:
+    """Describe the lines at fault for a message, a sentence each; empty if none is found."""
+    at_fault = find_lines_at_fault(implementation, variant)
+    if not at_fault.recorded:
         return [
-            f"decided by {place_line}, as recorded: {place_line.text}"
-            for place_line in place.lines[:_MOST_LINES]
+            f"decided by {line}, as recorded: {line.text}" for line in at_fault.lines[:_MAX_LINES]
         ]
-    [line] = place.lines
-    probably = "" if place.known else "probably "
+    [line] = at_fault.lines
+    probably = "" if at_fault.is_known else "probably "
     return [
         f"{probably}decided by {line}: {line.text}",
-        f"recorded for this line: {place.recorded}",
+        f"recorded for this line: {at_fault.recorded}",
     ]
 
 
-def where(implementation: Implementation, variant: str | None) -> str:
-    """File and line that decide a detail, of the copy that was imported; "" if none is recorded."""
+def locate_line_at_fault(implementation: Implementation, variant: str | None) -> str:
+    """Return the path, number and text of the line at fault in the imported copy; else ""."""
     locate = implementation.adapter.code.locate
-    for line in at_fault(implementation, variant).lines[:1]:
+    for line in find_lines_at_fault(implementation, variant).lines[:1]:
         return f"{locate(line.file)}:{line.line}: {line.text}"
     for fault in _candidates(implementation):
         if (path := locate(fault.file)) is not None:
-            was = _first_line(fault.old)
-            return f"{path}, whose line that decided it is not there any more: {was}"
+            return f"{path} no longer has the line that decided it: {_first_line(fault.old)}"
     return ""

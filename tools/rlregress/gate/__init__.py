@@ -1,1 +1,1 @@
-"""The gate: which cells are judged, against which stored runs, and what follows."""
+"""The gate: selects cells, runs and judges them against stored runs, and derives the verdicts."""

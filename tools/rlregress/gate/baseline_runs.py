@@ -1,4 +1,4 @@
-"""Stored runs of cells in ``baselines/returns/<cell id>.toml``; replays lie next to them.
+"""Stored runs of cells in ``baselines/returns/<cell id>.toml``, and replays in ``replays``.
 
 A file holds the raw values of every run and how it was recorded, so that a verdict can be traced to
 its numbers. Only ``rlregress baseline record`` writes it.
@@ -68,8 +68,7 @@ def secondary_quantities(algorithm: str) -> tuple[Quantity, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Baseline:
-    """The stored runs of one cell: their common properties, under the names of ``Job``, and each
-    run.
+    """The stored runs of one cell. Common properties have the names of ``Job``.
 
     Attributes:
         hyperparameters: the resolved ones.
@@ -106,6 +105,7 @@ class Baseline:
     def numbers(self, quantity: Quantity) -> list[float]:
         """Return the values of a quantity, by seed; nan for runs that failed or have none."""
         if quantity is RETURNS:
+            # a final return that is None cannot be told from a failed run
             return self.returns + [math.nan] * self.failed
         return [run.number(quantity) for run in self.runs]
 
@@ -231,8 +231,7 @@ def check_hyperparameters(stored: Baseline, current: Mapping[str, Any]) -> None:
 
 
 def seconds_per_step(cell: Cell, baselines: Sequence[Baseline]) -> float:
-    """Return CPU seconds per environment step, the mean over the most similar stored
-    runs; else 0.
+    """Return CPU seconds per environment step, the mean over the most similar stored runs; else 0.
 
     Most similar are those of the cell; else of its environment and hyperparameters at another
     budget; else of its framework and algorithm; else of its algorithm.
@@ -295,12 +294,11 @@ def find_reusable_runs(jobs: Sequence[Job]) -> dict[int, StoredRun]:
 
 def _drop_empty_values(table: Mapping[str, Any]) -> dict[str, Any]:
     """Drop empty values, because TOML has no null."""
-    filled = {
+    return {
         name: _drop_empty_values(value) if isinstance(value, dict) else value
         for name, value in table.items()
         if value is not None and value not in ("", ())
     }
-    return filled
 
 
 def check_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
@@ -314,8 +312,7 @@ def check_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
             raise UserError(
                 f"{path} holds {len(earlier)} runs of {machine.text(stored_platform)}, and this is "
                 f"{machine.text(local_platform)}; continue on that machine, or give --replace "
-                "to do all of "
-                "them here"
+                "to do all of them here"
             )
 
 
@@ -332,8 +329,7 @@ def check_replaceable(jobs: Sequence[Job]) -> None:
     if differences:
         raise UserError(
             f"{path} holds {len(stored.runs)} runs of {'; '.join(differences)}; {len(jobs)} new "
-            "ones "
-            "would replace them: give --replace to allow that"
+            "ones would replace them: give --replace to allow that"
         )
 
 
@@ -355,7 +351,7 @@ def write_baseline(
     for platform_of_run in machines:
         if platform_of_run != machines[0]:
             raise UserError(
-                f"the runs of {jobs[0].cell.id} differ in what they were recorded with: "
+                f"the runs of {jobs[0].cell.id} come from different machines or versions: "
                 f"{machines[0]} and {platform_of_run}; record all of them on one machine"
             )
     common = pairs[0][0].as_dict()

@@ -1,4 +1,4 @@
-"""The gates that a plan compares: the drops that each would detect, and its cost."""
+"""Builds the gates that a plan compares, each with the drops that it would detect and its cost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlregress.model.planned_session import Gate
 from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
 
-#: new runs of the gates of fixed size that a plan compares with.
+#: new runs of the gates of fixed size that a plan compares
 _FIXED_SEEDS = (5, 10, 20)
 
 
@@ -79,6 +79,6 @@ def _detectable_critic_growth(
 
 
 def choose_looks(session: Session) -> Looks:
-    """Return the looks by which missing runs are estimated: several if the store allows it."""
+    """Return the looks by which missing runs are estimated: several if the stored runs suffice."""
     allows_several = not (session.bands or session.one_look_reason)
     return SEQUENTIAL_LOOKS if allows_several else single_look(_FIXED_SEEDS[-1])

@@ -52,9 +52,8 @@ def _select_by_environment(selection: Selection, environments: Sequence[str]) ->
             for environment in environments:
                 hyperparameters = selection.hyperparameters or name
                 cell = Cell(name, algorithm, environment, hyperparameters, selection.budget)
-                with suppress(
-                    MissingPackage
-                ):  # left out, and reported by ``cells_without_package``
+                # left out later, and reported by ``cells_without_package``
+                with suppress(MissingPackage):
                     job_plan.check_cell(cell)
                 cells.append(cell)
     return cells
@@ -97,7 +96,7 @@ def _load_gate_file() -> _File:
 
 
 def default_budget(cells: str) -> str:
-    """Return the budget of a gate that names none: a study has that of its published table."""
+    """Return the budget if no option names one: a study has the budget of its published table."""
     return "full" if is_study(cells) else "short"
 
 
@@ -178,9 +177,7 @@ def _requested_cells(selection: Selection) -> list[Cell]:
 
 
 def _select_named_cells(selection: Selection) -> list[Cell]:
-    """Return the cells that are selected without regard to stored runs; none if stored
-    runs decide.
-    """
+    """Return the cells that options select without stored runs; none if stored runs decide."""
     if selection.hyperparameters:
         read_hyperparameters(selection.hyperparameters)
     session_budget = load_budget(selection.budget)
@@ -210,8 +207,8 @@ def _trainable_adapters(selection: Selection) -> Sequence[Adapter]:
     if not any(adapter.framework.algorithms for adapter in adapters):
         names = [adapter.full_name for adapter in requested]
         raise UserError(
-            f"{' and '.join(names)} cannot be trained for returns "
-            "here; test formulas and behaviour: rlregress test tests_unit tests_behavior "
+            f"{' and '.join(names)} cannot be trained for returns here; test formulas and "
+            "behaviour: rlregress test tests_unit tests_behavior "
             f"--framework {','.join(names)}"
         )
     return adapters
@@ -231,22 +228,21 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
     adapters = _trainable_adapters(selection)
     installed = {adapter.name for adapter in adapters}
     recorded = {
-        cell_.cell.id: cell_.cell
-        for cell_ in baseline_runs.load_all_baselines()
-        if cell_.cell.budget == selection.budget
+        baseline.cell.id: baseline.cell
+        for baseline in baseline_runs.load_all_baselines()
+        if baseline.cell.budget == selection.budget
     }
     stored = dict(recorded)
     if session_budget.published:
         for key in published.load_table(session_budget.published):
             cell = Cell(*key, selection.budget)
-            hyperparameter_set_name = selection.hyperparameters or cell.framework
-            if cell.hyperparameters == hyperparameter_set_name and cell.framework in installed:
+            set_name = selection.hyperparameters or cell.framework
+            if cell.hyperparameters == set_name and cell.framework in installed:
                 stored.setdefault(cell.id, cell)
     if not stored:
         raise UserError(
             f"there are no stored runs of budget '{selection.budget}' in "
-            f"{baseline_runs.returns_folder()}; "
-            "record some with: rlregress baseline record"
+            f"{baseline_runs.returns_folder()}; record some with: rlregress baseline record"
         )
     if selection.cells == "all":
         ids = list(stored)

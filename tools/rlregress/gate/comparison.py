@@ -9,7 +9,7 @@ from rlregress.details import catalogue, expectations
 from rlregress.details.implementation import list_implementations
 from rlregress.details.implementation import load_absent as absent_from
 from rlregress.errors import UserError
-from rlregress.faults.places import place
+from rlregress.faults.places import find_deciding_line
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 
@@ -19,7 +19,7 @@ def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVar
     for implementation in list_implementations(adapter, detail.id):
         variant = implementation.judgement.variant
         documented = implementation.documented
-        documented_entries = documented is not None and documented.variant == variant
+        is_documented = documented is not None and documented.variant == variant
         answers.append(
             FoundVariant(
                 scope=implementation.scope,
@@ -27,21 +27,15 @@ def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVar
                 meaning=detail.variants[variant].meaning
                 if variant
                 else implementation.judgement.variant_or_reason,
-                deviation=documented.deviation
-                if documented is not None and documented_entries
-                else "",
-                place=place(implementation),
+                deviation=documented.deviation if documented is not None and is_documented else "",
+                place=find_deciding_line(implementation),
             )
         )
     return tuple(answers)
 
 
 def check_adapters(adapters: Sequence[Adapter]) -> None:
-    """Raise UserError unless these can be compared: two or more, each once.
-
-    Raises:
-        UserError: fewer than two adapters, or one of them twice.
-    """
+    """Raise UserError for fewer than two adapters, or if one occurs twice."""
     names = [adapter.full_name for adapter in adapters]
     if len(set(names)) < 2 or len(set(names)) < len(names):
         raise UserError(
@@ -62,7 +56,7 @@ def compare_adapters(
         skipped_families: families of details that are not probed.
 
     Raises:
-        UserError: see ``check``.
+        UserError: see ``check_adapters``.
     """
     check_adapters(adapters)
     rows = []

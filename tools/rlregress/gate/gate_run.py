@@ -1,4 +1,4 @@
-"""Runs the gate: check the request, run the tiers as one pytest session, judge the results."""
+"""Runs the gate: checks the request, runs the tiers as one pytest session, judges the results."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def build_throughput_command(options: GateOptions) -> list[str]:
 
 
 def build_repeat_command(options: GateOptions, name: str = "check") -> str:
-    """Return the command that judges the same again from the runs in the store.
+    """Return the command that repeats this judgement from the runs in the store.
 
     Args:
         name: a command that takes the same options, such as "runs launch".
@@ -130,7 +130,7 @@ def replace_report_folder(options: GateOptions) -> Iterator[GateOptions]:
         new_options = replace(options, report=Path(folder))
         yield new_options
         if unknown := {path.name for path in new_options.report.iterdir()} - set(REPORT_FILES):
-            raise ValueError(f"REPORT_FILES lacks {sorted(unknown)}: no report would have it")
+            raise ValueError(f"REPORT_FILES lacks {sorted(unknown)}: no report would have them")
         try:
             for name in REPORT_FILES:
                 if (new_options.report / name).exists():
@@ -173,7 +173,7 @@ def _run_pytest(command: list[str]) -> None:
     try:
         status = process.wait()
     except BaseException:
-        # its workers end with it, and the trainings with them
+        # pytest ends its workers, and these their trainings
         process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_PATIENCE_SECONDS)
@@ -195,8 +195,8 @@ def run_returns_only(
     Formulas and behaviour are not checked.
 
     Args:
-        python: its interpreter.
-        environment: its environment variables.
+        python: path of the interpreter.
+        environment: environment variables of its process.
 
     Returns:
         The entries of the evidence, or why the trainings did not run.
@@ -274,7 +274,7 @@ class SessionInfo:
 
     Attributes:
         alpha: probability of a false alarm.
-        date: start, in the format of ``report_data.now``.
+        date: start, in the format of ``report_data.format_time``.
         command: the command that repeats it.
     """
 

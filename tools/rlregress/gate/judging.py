@@ -27,7 +27,7 @@ JUDGED_QUANTITIES = (RETURNS, *SECONDARY)
 
 
 def judge_session(session: Session) -> dict[str, Verdict]:
-    """Return the verdicts on all cells and groups by name; does or awaits missing runs.
+    """Return the verdicts on all cells and groups by name; do or await missing runs.
 
     Cells with stored runs and cells with published bands are two families; where both occur, each
     gets half of the session's error rate.
@@ -35,6 +35,7 @@ def judge_session(session: Session) -> dict[str, Verdict]:
     verdicts: dict[str, Verdict] = {}
     if session.stored:
         course = current_course(session)
+        # each look decides which cells need further runs
         while course.needed:
             session.help_or_wait(_missing_jobs(session, course))
             course = current_course(session)
@@ -57,6 +58,7 @@ def explain_not_needed(session: Session, job: Job) -> str:
     if job.cell not in session.cells:
         return f"not needed: a replay of {job.cell.id} has the stored numbers"
     look = session.looks.find_look(session.run_index(job))
+    # every cell has a first look, and a published band takes all runs
     if look == 0 or job.cell not in session.stored:
         return ""
     while True:
@@ -70,6 +72,7 @@ def explain_not_needed(session: Session, job: Job) -> str:
         for quantity in JUDGED_QUANTITIES
         if job.cell in session.cells_judged_by(quantity)
     ]
+    # the training or the critic of a cell may need runs that its returns do not need
     looks_taken = max(map(course.count_looks, names))
     if looks_taken > look or course.undecided.intersection(names):
         return ""
@@ -79,6 +82,7 @@ def explain_not_needed(session: Session, job: Job) -> str:
 
 def current_course(session: Session) -> Course:
     """Return the decisions that the present runs allow. They are cached until runs are added."""
+    # a look takes seconds, and every test of a run asks for the course; runs are only ever added
     done = tuple(len(session.read_returns(cell)) for cell in session.stored)
     if session not in _COURSES or _COURSES[session][0] != done:
         worst = find_worst_returns()
@@ -87,6 +91,7 @@ def current_course(session: Session) -> Course:
                 stored=session.stored[cell].numbers(quantity),
                 new=session.read_numbers(cell, quantity),
                 group=quantity.named(cell.group),
+                # a crash must cost at least as much as the worst training ever recorded there
                 worst=worst.get(cell.environment),
                 quantity=quantity,
             )
@@ -118,7 +123,7 @@ def needed_runs(course: Course, cell: Cell) -> int:
 
 
 def _await_returns(session: Session, cell: Cell) -> list[float]:
-    """Return the final returns of all new runs of a cell; does or awaits missing ones."""
+    """Return the final returns of all new runs of a cell; do or await missing ones."""
     while len(values := session.read_returns(cell)) < session.looks.max_runs:
         session.help_or_wait(session.undone_jobs(cell))
     return values
@@ -205,6 +210,7 @@ def smallest_common_drop(
         floor=Rules.floor,
         ceilings=[is_at_ceiling(values) for values in members],
     )
+    # a return cannot fall below its bound: a larger drop is impossible, not detectable
     largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
     return drop if math.isfinite(drop) and drop <= largest else None
 
@@ -249,6 +255,7 @@ def count_awaited_runs(session: Session) -> dict[Cell, int]:
             if course.undecided.intersection(
                 quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
             ):
+                # its group or a quantity may need more runs than the first look
                 awaited[cell] = max(awaited[cell], needed_runs(course, cell))
             else:
                 awaited[cell] = 0
@@ -266,6 +273,7 @@ def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> fl
     """
     awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(measured)
     first = session.looks.seeds[0]
+    # of later looks only the expected number of runs is known; they share started processes
     later_seconds = sum(
         max(expected_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
         for cell in session.stored
@@ -282,6 +290,7 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
     """Return the average number of new runs of a cell if nothing changed."""
     if cell not in session.stored or len(looks.seeds) == 1:
         return float(looks.max_runs)
+    # a suspicious group keeps all of its cells in the next look
     related_cells = [
         related
         for related in session.stored
@@ -308,6 +317,7 @@ def count_family(session: Session, quantity: Quantity, looks: Looks) -> tuple[in
         quantity: one for which a smaller number is a loss.
         looks: those of the gate that would judge them.
     """
+    # Holm's first step tests every hypothesis at the level that a single deviating cell must pass
     counts = {
         counted_quantity: len(session.testable_cells(counted_quantity, looks))
         + len(session.group_names(counted_quantity, looks))

@@ -12,8 +12,7 @@ def describe_other_machines(session: Session) -> list[str]:
     """Describe every class of machine of new runs that differs from that of their stored runs.
 
     Fields that only one of the two has are not compared: older runs lack some. Failed runs without
-        a
-    platform are skipped.
+    a platform are skipped.
     """
     runs: Counter[tuple[str, str]] = Counter()
     for cell, stored in session.stored.items():

@@ -58,11 +58,11 @@ class NightlyCell:
         protocol: environment steps and evaluations.
         hyperparameters: digest of them.
         seeds: [n].
-        parameters: beginning of the digest of the trained parameters [n]; empty of a failed run.
+        parameters: beginning of the digest of the trained parameters [n]; empty for a failed run.
         returns, training, critic: the judged quantities (``model.quantities``) [n]; None for a run
             that failed or has none.
         steps_per_cpu_second: environment steps [n].
-        machines: place of each run's machine in the night's list of them [n].
+        machines: index of each run's machine in ``NightlyRun.machines`` [n].
     """
 
     framework: Component

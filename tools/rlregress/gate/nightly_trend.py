@@ -1,9 +1,9 @@
-"""Trends over many nightly runs: regressions, since which night, and the changes there.
+"""Trends over many nightly runs: regressions, the night of each, and the changes of that night.
 
-The alarm is that of the checks, with their error rate. Here it is only dated, by the one division
-of the nightly means that leaves the smallest squares. The interval of the date is a 95 % confidence
-set: the divisions whose likelihood ratio to the best is within the quantile of
-P(x <= c) = (1 - exp(-c / 2))^2 (Bai 1997, Hansen 2000).
+The alarm is that of the checks, with their error rate. Here it is only dated: by the division of
+the nights in two that leaves the smallest squared deviations from the two means. The interval of
+the date is a 95 % confidence set: the divisions whose likelihood ratio to the best is within the
+quantile of P(x <= c) = (1 - exp(-c / 2))^2 (Bai 1997, Hansen 2000).
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class _History:
 
 
 def find_report_folders(folders: Iterable[Path]) -> list[Path]:
-    """Return every folder that holds a report: these and all below them, links aside.
+    """Return the folders with a report among these and all folders below, links excepted.
 
     Raises:
-        UserError: a folder is not there, may not be read, or holds no report.
+        UserError: a folder does not exist, may not be read, or holds no report.
     """
     folders_found: dict[Path, None] = {}
     for folder in folders:
@@ -75,8 +75,7 @@ def find_report_folders(folders: Iterable[Path]) -> list[Path]:
         if not folders_with_report:
             raise UserError(
                 f"{folder} holds no report of a check ({VERDICT_FILE}), nor does a folder below "
-                "it; name "
-                "the folder of --report, or one that holds many of them"
+                "it; name the folder of --report, or one that holds many of them"
             )
         folders_found.update(dict.fromkeys(folders_with_report))
     return list(folders_found)
@@ -111,13 +110,15 @@ def read_nights(folders: Sequence[Path], since: str = "") -> tuple[list[NightlyR
         if night not in same_date:
             same_date.append(night)
     if not by_date:
-        raise UserError(f"no night of {len(reports)} can be read; the first: {left_out[0]}")
+        raise UserError(
+            f"none of the {len(reports)} nightly reports can be read; the first: {left_out[0]}"
+        )
     nights = [night for date in sorted(by_date) for night in by_date[date]]
     recent = [night for night in nights if night.started >= since]
     if not recent:
         raise UserError(
-            f"no night is left since {since}; the last of {len(nights)} is of "
-            f"{nights[-1].started[:10]}"
+            f"no nightly run is from {since} or later; the last of {len(nights)} is from "
+            f"{nights[-1].started[:10]}; name an earlier date with --since"
         )
     if copies:
         left_out.append(f"reports that are copies of others: {copies}")
@@ -224,6 +225,7 @@ def _build_row(nights: Sequence[NightlyRun], name: str, history: _History) -> Ro
     conclusive = {n: v for n, v in history.verdicts.items() if v not in _UNDECIDED_VERDICTS}
     last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
     verdict = INCONCLUSIVE if last in _UNDECIDED_VERDICTS else last
+    # an undecided night does not end a regression
     if conclusive and [*conclusive.values()][-1] == REGRESSED:
         verdict = REGRESSED
     means = _nightly_means(history)
@@ -327,9 +329,7 @@ def date_drop(values: ArrayLike) -> tuple[int, int, int] | None:
 def _list_differences(
     old: NightlyRun, new: NightlyRun, history: _History
 ) -> tuple[tuple[tuple[str, str, str], ...], tuple[str, ...]]:
-    """Return the packages that differ between two nights (name, old, new), and other
-    differences.
-    """
+    """Return the packages (name, old, new) and other conditions that differ between two nights."""
     versions, other_conditions = (
         [(n, before[n], after[n]) for n in after if n in before and before[n] != after[n]]
         for before, after in zip(

@@ -30,12 +30,12 @@ SIGN_OF_A_DROP = 0.2
 
 
 def _covers_cell(covering: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    """Return whether a verdict that holds covers a cell that is inconclusive alone.
+    """Return whether a ``holds`` verdict covers an ``inconclusive`` cell.
 
     The covering verdict is that of the cell's group, or of the training returns of either. It does
     not cover a cell with failed runs. Nor does it cover a cell that shows a drop larger than the
     detectable one: that drop may be real, and the covering verdict does not test it. A cell shows a
-    drop if its own p-value is small, or if the drop is one that matters.
+    drop if its p-value is small, or if the drop is large enough to matter.
     """
     detectable = covering["visible_fraction"]
     if cell.get("failed") or detectable is None:
@@ -83,7 +83,7 @@ def _framework_verdict(
 
 
 def _is_trained(framework: str, trained: Collection[str] | None) -> bool:
-    # "name@label", another copy than the one called "name", is not trained
+    # trainings take the copy with the plain name, so "name@label" is not among them
     return trained is None or framework in trained
 
 
@@ -95,7 +95,7 @@ def build_outcomes(
 ) -> list[FrameworkOutcome]:
     """Return one outcome per framework that was requested or tested, by name.
 
-    A requested framework that was not checked completely never holds: the rest is unknown.
+    A requested framework that was not checked completely never gets ``holds``.
 
     Args:
         trained: frameworks whose returns are judged; None: all. For others only formulas and
@@ -228,7 +228,7 @@ def exit_code(
     entries: list[dict[str, Any]],
     missing: Sequence[str] = (),
 ) -> int:
-    """Return 0 for holds, 1 regressed, 2 could not judge or incomplete, 3 inconclusive."""
+    """Return the exit code of a session: of the worst verdict, 2 if anything was not judged."""
     # missing verdicts and a broken suite can only worsen the exit code
     verdicts = [outcome.verdict for outcome in framework_outcomes]
     if not framework_outcomes or missing or find_broken_tests(entries):

@@ -56,7 +56,7 @@ def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]
                 probes_elsewhere[id].append(_unwrap_function(probe))
     faults = fault_tables.load(DETAILS, [adapter.name])
     details_with_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
-    details_with_fault |= fault_tables.without(adapter.name).keys()
+    details_with_fault |= fault_tables.load_details_without_fault(adapter.name).keys()
     gaps = []
     for id in (detail.id for detail in catalogue.all_details() if detail.id in detail_ids):
         detail_keys = {key for key in probes if key[0] == id}

@@ -62,6 +62,7 @@ def propose_gates(
             missing={} if cell_gate else _suggest_for_cells(session, gates, share),
         )
     ]
+    # all gates list the same groups
     if gates[0].groups:
         group_gate = cheapest_gate(lambda gate: gate.groups)
         proposals.append(

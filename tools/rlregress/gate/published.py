@@ -67,8 +67,7 @@ def find_band(cell: Cell, name: str) -> Band | None:
 
 
 def count_below_ceiling(cell: Cell, name: str) -> tuple[int, int]:
-    """Return the published runs below the ceiling and all runs, over the cells of an
-    environment.
+    """Return (runs below the ceiling, all runs) of the published cells of an environment.
 
     A mean of five runs below the ceiling contains at least one failed run. More are possible but
     not published, so this is a lower bound.
@@ -92,7 +91,8 @@ def load_original_bands() -> dict[tuple[str, str], Band]:
     """Return (algorithm, environment without version) -> the band in the paper of the algorithm.
 
     Read from ``baselines/paper/originals.csv``. The papers do not state the divisor of their
-    standard deviations: ``sd_high`` is the sample standard deviation if it was the number of seeds.
+    standard deviations. ``sd_high`` is the sample standard deviation if they divided by the number
+    of seeds.
     """
     path = table_path("originals")
     rows: tuple[_Original, ...] = datafiles.read(path, tuple[_Original, ...])

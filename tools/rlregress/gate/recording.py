@@ -1,4 +1,4 @@
-"""Record baselines: train what is missing, then write the stored runs of each cell."""
+"""Records baselines: trains the missing runs, then writes the stored runs of each cell."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class RecordingRequest:
             name, separator, _ = framework.partition("@")
             if separator:
                 raise UserError(
-                    f"--framework is '{framework}', and runs are recorded of the copy that is "
-                    f"installed: expected '{name}'"
+                    f"--framework is '{framework}', but only the installed copy is recorded: "
+                    f"expected '{name}'"
                 )
-        list_cells = [
+        cells = [
             Cell(framework, algorithm, environment, self.hyperparameters or framework, self.budget)
             for framework in self.frameworks
             for algorithm in self.algorithms
             for environment in self.environments
         ]
-        if not list_cells:
+        if not cells:
             raise UserError("nothing to record; name a framework, an algorithm and an environment")
-        return list_cells
+        return cells
 
 
 def record_baselines(
@@ -65,8 +65,8 @@ def record_baselines(
 ) -> Iterator[str]:
     """Train every named cell and write its file; yield lines of progress.
 
-    Runs in the store or in stored files are not done again. An interrupted recording continues, and
-    five stored runs become ten by five more.
+    Runs in the store or in stored files are not done again. So an interrupted recording continues,
+    and ten stored runs need only five more where five are stored.
 
     Args:
         on_done: called with the record of each run, the number done, and the total.
@@ -106,7 +106,7 @@ def record_baselines(
     for cell, jobs in jobs_by_cell.items():
         if not jobs:
             path = baseline_runs.baseline_path(cell)
-            yield f"{path} holds all of them already; --replace does them again"
+            yield f"{path} holds all requested runs already; --replace does them again"
             continue
         records = [job_record for job in jobs if (job_record := store.find_record(job)) is not None]
         failed = {job.seed: reason for job in jobs if (reason := store.failure_reason(job.name))}
@@ -124,7 +124,6 @@ def record_baselines(
             yield f"  {check_stability(returns, budget.seeds)}"
     if cells_without_runs:
         raise UserError(
-            f"no run of {', '.join(cells_without_runs)} ended well, and nothing is stored; fix "
-            "the errors "
-            "above, then record again"
+            f"all runs of {', '.join(cells_without_runs)} failed, and nothing is stored; fix the "
+            "errors above, then record again"
         )

@@ -34,7 +34,7 @@ from rlregress.training.store import Store
 
 #: with another release of these, different bits are expected
 _NUMERIC_PACKAGES = ("numpy", "torch")
-#: fields of a run that differ from time to time
+#: fields that may differ between two runs of one seed
 _VOLATILE_FIELDS = ("time", "seed", "sources")
 
 
@@ -61,9 +61,7 @@ class ReplayableRun:
 
     @property
     def expects_same_numbers(self) -> bool:
-        """Return whether the numbers are expected to be those of the record: the libraries
-        are the same.
-        """
+        """Whether the replay should give the numbers of the record: the libraries are the same."""
         old, new = self.stored.versions, self.job.versions
         return all(old.get(name) == new.get(name) for name in _NUMERIC_PACKAGES)
 
@@ -180,7 +178,7 @@ def _find_arithmetic_difference(recorded_run: ReplayableRun, store: Store) -> st
 
 
 def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
-    """Return the result of a replay; trains it unless this session has.
+    """Return the result of a replay; train unless this session has a record of it.
 
     Args:
         store: used by this session only, because a replay is executed where it is judged.
@@ -197,12 +195,12 @@ def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
     common["seconds"] = record["time"].get("cpu_seconds", 0.0)
     arithmetic = record["platform"].get("arithmetic", "unknown: the training ended in an error")
     if arithmetic != recorded_run.stored.platform.get("arithmetic"):
-        reason = f"this process does not compute as the record: {arithmetic}"
+        reason = f"this process computes with another arithmetic than the record: {arithmetic}"
         return Replay(**common, state=NOT_REPLAYED, reason=reason)
     first = describe_first_difference(recorded_run.run, RunResult.from_record(record))
     if not first:
         return _build_reproduced(recorded_run, record, common)
-    # other numbers are a change only if this machine repeats itself
+    # different numbers show a change only if two trainings here give the same numbers
     second_record = worker_launch.do_run(recorded_run.job, Store(store.folder / "again"))
     if describe_first_difference(
         RunResult.from_record(record), RunResult.from_record(second_record)
@@ -210,11 +208,14 @@ def run_replay(recorded_run: ReplayableRun, store: Store) -> Replay:
         reason = "training is not deterministic here: two replays differ"
     elif not recorded_run.changes:
         reason = (
-            "versions and code are those of the record: this machine, or rlregress itself, is the "
-            f"cause; it differs first at {first}"
+            "versions and code are those of the record, so this machine or rlregress itself is the "
+            f"cause; the first difference is {first}"
         )
     else:
-        reason = f"other numbers, first at {first}; since the record: {recorded_run.changes}"
+        reason = (
+            f"other numbers, first difference: {first}; changed since the record: "
+            f"{recorded_run.changes}"
+        )
     return Replay(**common, state=DIFFERS, reason=reason, first=first)
 
 
@@ -252,7 +253,7 @@ def _describe_coverage(lines: Mapping[str, tuple[int, int]]) -> str:
 def check_repeatable(
     runs: Sequence[tuple[Job, Mapping[str, Any]]], store: Store, workers: int
 ) -> None:
-    """Check that runs can be replayed: pinned versions and the same numbers on repetition.
+    """Raise UserError unless runs can be replayed: pinned versions, same numbers on repetition.
 
     Args:
         runs: runs of one cell, each with its record.
@@ -276,7 +277,8 @@ def check_repeatable(
     ]
     if wrong_versions:
         raise UserError(
-            f"a replay is recorded with the versions of constraints.txt: {wrong_versions[0]}"
+            "a replay is recorded with the versions of constraints.txt: found "
+            f"{wrong_versions[0]}; install that version"
         )
     operations, path = digest_operations(), canary_path()
     versions = {name: jobs[0].versions[name] for name in _NUMERIC_PACKAGES}
@@ -293,10 +295,16 @@ def check_repeatable(
     for job, record in runs:
         arithmetic = record["platform"].get("arithmetic")
         if arithmetic != PORTABLE:
-            raise UserError(f"the run {job.title} was not in portable arithmetic: {arithmetic}")
+            raise UserError(
+                f"the run {job.title} is not in portable arithmetic: found {arithmetic}; record it "
+                "on an x86-64 processor that has it"
+            )
         repeated = RunResult.from_record(worker_launch.do_run(job, second_store))
         if first := describe_first_difference(RunResult.from_record(record), repeated):
-            raise UserError(f"the run {job.title} does not repeat itself here: {first} differs")
+            raise UserError(
+                f"two trainings of {job.title} differ here: {first}; only a deterministic training "
+                "can be replayed"
+            )
 
 
 def _read_constraints() -> str:
@@ -306,7 +314,7 @@ def _read_constraints() -> str:
 def describe_first_difference(expected: RunResult, observed: RunResult) -> str:
     """Describe the first difference of two runs of one seed; empty if there is none.
 
-    The text of the lines that make updates is not compared.
+    The source line of an update is not compared: a moved line computes the same.
     """
     old, new = expected.trail, observed.trail
     if old is not None and new is not None:
@@ -325,7 +333,7 @@ def describe_first_difference(expected: RunResult, observed: RunResult) -> str:
 
 
 def _digest_rows(trail: Trail) -> list[list[str]]:
-    """Return the rows without the line of the update: its number and the digests."""
+    """Return each row without its source line: the number of the update and its digests."""
     return [[update, *digests] for update, _, *digests in (row.split(" ") for row in trail.rows)]
 
 
@@ -339,7 +347,7 @@ def _comparable_numbers(run: RunResult) -> dict[str, Any]:
 
 
 def _drop_none(value: Any) -> Any:
-    """Return a value without None, which files of stored runs leave out."""
+    """Return a value without None, because files of stored runs cannot hold it."""
     if isinstance(value, dict):
         return {name: _drop_none(item) for name, item in value.items() if item is not None}
     return (

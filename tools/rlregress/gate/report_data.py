@@ -99,7 +99,7 @@ def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
         if implementation.scope == scope
     ]
     documented = matching[0].documented if matching else None
-    lines = places.at_fault(matching[0], entry.get("found")).lines if matching else []
+    lines = places.find_lines_at_fault(matching[0], entry.get("found")).lines if matching else []
     line = lines[0] if lines else None
 
     def formula(variant: str) -> str:
@@ -132,9 +132,7 @@ def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
 
 
 def diff_changed_copies(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
-    """Return the differences between installed files and the copies on the path that
-    replace them.
-    """
+    """Return the differences between installed files and the copies on the path before them."""
     hunks: list[Hunk] = []
     for adapter in adapters:
         for module, place in identity.changed_copies(adapter).items():

@@ -1,8 +1,8 @@
 """Predicts the duration of many runs on a number of workers, each taking the next run of a list.
 
 With the longest runs first, the last runs are short and the workers end together (Graham 1969: at
-most 4/3 of the least possible time for known lengths). No order is faster than all runs shared
-evenly, or than the longest run alone.
+most 4/3 of the least possible time for known lengths). No order is faster than the sum of all
+lengths over the number of workers, or than the longest run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...
     These are runs of the cell at any budget; else of its framework and algorithm; else all runs.
     """
     ratios: Mapping[Cell, list[float]] = {
-        cell_ratios.cell: _baseline_ratios(cell_ratios) for cell_ratios in baselines
+        baseline.cell: _baseline_ratios(baseline) for baseline in baselines
     }
     for same_keys in (("group", "environment", "hyperparameters"), ("group",), ()):
         ratios_found = [
@@ -58,9 +58,9 @@ def length_ratios(cell: Cell, baselines: Sequence[Baseline]) -> tuple[float, ...
 
 def _baseline_ratios(baseline: Baseline) -> list[float]:
     all_seconds = [run.time.cpu_seconds for run in baseline.runs if run.status == FINISHED]
-    seconds = [run_seconds for run_seconds in all_seconds if run_seconds]
-    mean = sum(seconds) / len(seconds) if seconds else 0.0
-    return [second / mean for second in seconds]
+    lengths = [seconds for seconds in all_seconds if seconds]
+    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    return [length / mean for length in lengths]
 
 
 def draw_lengths(
@@ -69,8 +69,9 @@ def draw_lengths(
     """Draw a length of each run: its expected length times a recorded ratio."""
     ratios = np.empty(len(expected))
     positions_by_spread: dict[int, list[int]] = {}
-    for number, spread_ in enumerate(spreads):
-        positions_by_spread.setdefault(id(spread_), []).append(number)
+    # runs of one cell share one object: they are drawn at once
+    for number, spread in enumerate(spreads):
+        positions_by_spread.setdefault(id(spread), []).append(number)
     for numbers in positions_by_spread.values():
         ratios[numbers] = generator.choice(spreads[numbers[0]], len(numbers))
     lengths: list[float] = (np.asarray(expected) * ratios).tolist()
@@ -98,7 +99,7 @@ def predict_makespan(
         compute_makespan(draw_lengths(longest_first, sorted_spreads, generator), workers)
         for _ in range(draws)
     ]
-    low, high = (float(sorted_spreads) for sorted_spreads in np.quantile(ends, (0.05, 0.95)))
+    low, high = np.quantile(ends, (0.05, 0.95)).tolist()
     return Makespan(
         seconds=float(np.mean(ends)), low=low, high=high, bound=lower_bound(expected, workers)
     )

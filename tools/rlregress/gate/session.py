@@ -1,4 +1,4 @@
-"""One session of trainings: its jobs, their order, and the data they are compared with."""
+"""A session of trainings: its runs, their order, and the data that they are compared with."""
 
 from __future__ import annotations
 
@@ -152,9 +152,8 @@ class Session:
         elif stored is not None:
             if stored.failed == len(stored.runs):
                 raise UserError(
-                    f"{baseline_runs.baseline_path(cell)} holds {stored.failed} runs, all "
-                    "failed; record "
-                    "it again, with --replace"
+                    f"{baseline_runs.baseline_path(cell)} holds {stored.failed} runs, and all "
+                    "failed; record it again, with --replace"
                 )
             baseline_runs.check_hyperparameters(stored, job.hyperparameters)
             self.stored[cell] = stored
@@ -184,9 +183,9 @@ class Session:
 
     @cached_property
     def with_fresh_seeds(self) -> Session:
-        """The session of the cells that no replay reproduces. Fresh seeds judge them.
+        """The session of the cells that no replay reproduces; new seeds judge them.
 
-        They are known before the first fresh seed, so they can form the family of tests.
+        All replays end before the first new seed, so these cells can form the family of tests.
         """
         return self.without_cells(
             cell.id for cell in self.replays if self.replay(cell).is_reproduced
@@ -335,9 +334,8 @@ class Session:
     def estimate_run_seconds(self, measured: Sequence[tuple[str, float]]) -> dict[Cell, float]:
         """Estimate the seconds of a run of each cell on this machine.
 
-        The CPU seconds of the stored runs are multiplied by the slowdown of measured runs here:
-            those of
-        the same framework and algorithm if there are any, else all.
+        The CPU seconds of the stored runs are multiplied by the slowdown of measured runs here, of
+        the same framework and algorithm if there are any, else of all.
 
         Args:
             measured: id of the cell and wall-clock seconds of runs of this session.

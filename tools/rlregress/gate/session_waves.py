@@ -1,4 +1,4 @@
-"""The runs of a session in waves: each wave has the runs of the next look of undecided cells."""
+"""Splits the runs of a session into waves: the runs of undecided cells up to the next look."""
 
 from __future__ import annotations
 

@@ -59,9 +59,7 @@ def find_source_url(path: Path | None, file: str) -> str:
 
 @cache
 def _find_releases(folder: Path) -> list[_Release]:
-    """Return the releases in a folder of packages, without those from a folder, file
-    or repository.
-    """
+    """Return the releases in a folder of packages that were installed from an index."""
     try:
         link_file: _File = datafiles.read(suite.baselines() / "source_links.toml", _File)
     except UserError:

@@ -1,4 +1,4 @@
-"""Stored throughput, ``baselines/throughput/<framework>.json``, and new processes against it.
+"""Compares the throughput of new processes with ``baselines/throughput/<framework>.json``.
 
 pytest-benchmark measures (``tests_performance/test_throughput.py``) and writes these files. The
 ``extra_info`` of each benchmark holds measurements and conditions of each process.
@@ -101,9 +101,9 @@ def load_throughput(framework: str) -> dict[str, Stored]:
 def load_all_throughput() -> dict[tuple[str, str], Stored]:
     """Return all stored throughput by framework and algorithm."""
     return {
-        (path.stem, algorithm): stored_
+        (path.stem, algorithm): stored
         for path in datafiles.list_files(throughput_folder(), "*.json")
-        for algorithm, stored_ in load_throughput(path.stem).items()
+        for algorithm, stored in load_throughput(path.stem).items()
     }
 
 
@@ -151,8 +151,7 @@ def find_comparable(framework: str, algorithm: str) -> Stored | None:
     ]:
         raise UserError(
             f"{throughput_path(framework)} has the throughput of {algorithm} under other "
-            "conditions: "
-            f"{', '.join(differing)}; record it again: {record_command(framework)}"
+            f"conditions: {', '.join(differing)}; record it again: {record_command(framework)}"
         )
     return stored_processes
 

@@ -1,4 +1,4 @@
-"""How far every tier of a session is, and how long the rest may take."""
+"""Reports the progress of each tier of a session, and estimates the time left."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from rlregress.progress import (
 from rlregress.tracing.child_processes import last_words
 from rlregress.training import worker_launch
 
-#: tier -> what its tests are about, in the lines.
+#: tier -> subject of its tests, in the progress lines
 TITLES = {"unit": "formulas", "behavior": "behaviour"}
-#: whom a test is about that is about no framework.
+#: stands for the framework in tests of no framework
 SUITE = "the suite itself"
-#: the stage after the last test.
-_REPORT = "making the report"
-#: tests after which the own times of this session correct the recorded ones; the first import.
-_FIRST = 30
+#: the stage after the last test, by its name in ``stored_durations``
+_REPORT_STAGE = "making the report"
+#: tests after which this session's times count: the first tests import the frameworks
+_WARM_UP_TESTS = 30
 
 
 @functools.cache
 def seconds_of_tests(command: tuple[str, ...]) -> float:
-    """Seconds that the tests of formulas and behaviour take, one after the other, as recorded.
+    """Return the sequential seconds of the tests of formulas and behaviour, from recorded times.
 
     Args:
-        command: of pytest, which collects them.
+        command: the pytest command that runs them.
 
     Raises:
-        UserError: it cannot.
+        UserError: pytest cannot collect them.
     """
     folder = Path.cwd() if suite.installed() else suite.root()
     collecting = [*command, "--collect-only", "-n", "0"]
@@ -64,21 +64,16 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     )
 
 
-def _last(framework: str) -> tuple[bool, str]:
-    """Orders what is about no framework behind the others."""
-    return not framework, framework
-
-
 class TiersProgress:
-    """Counts the tests of each tier that are done, and reports each tier when its last test ends.
+    """Counts the finished tests of each tier, and reports each tier when its last test ends.
 
     Args:
-        durations: seconds of a test, as recorded.
-        processes: how many share the work.
-        runs: ended trainings, how many there are at most, seconds that the others are expected to
-            take, and whether some of this session were measured.
-        say: is given the lines.
-        started: when the session began, by ``time.monotonic``; None: now.
+        durations: recorded seconds of a test.
+        processes: number of processes that share the work.
+        runs: returns the number of finished trainings, their largest total, the expected seconds of
+            the remaining ones, and whether trainings of this session were measured.
+        say: called with each line.
+        started: start of the session, by ``time.monotonic``; None: now.
     """
 
     def __init__(
@@ -90,16 +85,16 @@ class TiersProgress:
         started: float | None = None,
     ) -> None:
         self._started = time.monotonic() if started is None else started
-        #: (tier, framework) -> outcome -> tests
+        #: (tier, framework) -> outcome -> number of tests
         self._outcomes: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         self._durations, self._processes, self._runs, self._say = durations, processes, runs, say
         self._all: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
-        #: tier -> seconds that its tests have taken, and were expected to take
+        #: tier -> measured and expected seconds of its finished tests
         self._times = {tier: (PRIOR * estimate_slowdown(), PRIOR) for tier in TITLES}
-        #: of ``runs``, which is dear and changes with a training only; None: to be asked again
+        #: result of ``runs``, which is slow and changes only when a training ends; None: outdated
         self._cached_runs: tuple[int, int, float, bool] | None = None
-        #: when this was computed, and seconds that were left then; None: not known yet
+        #: time of the estimate, and the seconds left then; None: unknown
         self._estimate: tuple[float, float] | None = None
         self._runs_text = ""
 
@@ -108,15 +103,19 @@ class TiersProgress:
         if not self._all:
             tiers = [evidence.find_tier(test) for test in tests]
             self._all = Counter(tier for tier in tiers if tier in TITLES)
-            self._look()
+            self._update_estimate()
             self._say(self.line())
 
     def done(self, entry: Mapping[str, Any]) -> None:
-        """A test has ended: its entry of the evidence."""
+        """Count a test that has ended.
+
+        Args:
+            entry: its entry of the evidence.
+        """
         tier = entry["tier"]
         if tier in TITLES:
             seconds_taken, expected = self._times[tier]
-            # the first one has imported a framework
+            # the first test imports a framework
             expected += 0.0 if self._done else self._durations.start
             self._done[tier] += 1
             self._times[tier] = (
@@ -124,57 +123,59 @@ class TiersProgress:
             )  # fmt: skip
             self._outcomes[tier, entry.get("framework", "")][entry["outcome"]] += 1
             if self._done[tier] == self._all[tier]:
-                self._say(self._result(tier))
+                self._say(self._describe_tier(tier))
         elif entry.keys() & {"record", "replay"}:
             self._cached_runs = None
-        self._look()
+        self._update_estimate()
 
-    def _result(self, tier: str) -> str:
-        """What the tests of a tier come to, by framework; it is known before the trainings end."""
+    def _describe_tier(self, tier: str) -> str:
+        """Describe the outcome of a tier by framework."""
         parts = []
-        for framework in sorted(
-            {name for counts, name in self._outcomes if counts == tier}, key=_last
-        ):
+        frameworks = {framework for name, framework in self._outcomes if name == tier}
+        # tests of no framework come last
+        for framework in sorted(frameworks, key=lambda name: (not name, name)):
             counts = self._outcomes[tier, framework]
-            failed, all_ = counts["failed"] + counts["error"], counts.total()
+            failed, total = counts["failed"] + counts["error"], counts.total()
             text = (
-                f"failed {failed} of {all_} tests" if failed else f"passed {counts['passed']} tests"
+                f"failed {failed} of {total} tests"
+                if failed
+                else f"passed {counts['passed']} tests"
             )
             skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
             parts.append(f"{framework or SUITE} {text}{skipped}")
         seconds = time.monotonic() - self._started
         return f"{TITLES[tier]} after {seconds:.0f} s: {'; '.join(parts)}"
 
-    def _look(self) -> None:
-        """Look how far everything is, and how many seconds the rest is expected to take."""
+    def _update_estimate(self) -> None:
+        """Update the counts of trainings, and the estimate of the seconds left."""
         if self._cached_runs is None:
             self._cached_runs = self._runs()
-        finished_runs, most, seconds, measured = self._cached_runs
+        finished_runs, most, run_seconds, has_measured_runs = self._cached_runs
         self._runs_text = f"trainings {finished_runs} of at most {most}" if most else ""
-        tested = sum(self._done.values()) >= _FIRST
         seconds_taken, expected = map(sum, zip(*self._times.values(), strict=True))
         # cheap tests of a framework make neither trainings nor the report shorter
-        longer = max(seconds_taken / expected, 1.0)
-        # formulas say little of behaviour, which trains
-        tests = sum(
+        slowdown = max(seconds_taken / expected, 1.0)
+        # each tier has its own pace: tests of behaviour train, those of formulas do not
+        test_seconds = sum(
             self._times[tier][0] / self._times[tier][1]
             * self._durations.seconds_of_test(tier) * max(number - self._done[tier], 0)
             for tier, number in self._all.items()
         )  # fmt: skip
-        seconds = (seconds if measured else longer * seconds) + tests
-        # from stored seconds alone it is not known how fast this machine is
-        is_measured = tested or measured or not self._all
-        report = longer * self._durations.stages.get(_REPORT, 0.0)
-        self._estimate = (
-            (time.monotonic(), seconds / self._processes + report) if is_measured else None
-        )
+        seconds = (run_seconds if has_measured_runs else slowdown * run_seconds) + test_seconds
+        # recorded seconds alone do not show how fast this machine is
+        has_measured_tests = sum(self._done.values()) >= _WARM_UP_TESTS
+        self._estimate = None
+        if has_measured_tests or has_measured_runs or not self._all:
+            report_seconds = slowdown * self._durations.stages.get(_REPORT_STAGE, 0.0)
+            self._estimate = time.monotonic(), seconds / self._processes + report_seconds
 
     def line(self) -> str:
-        """What is done of what, and how long the rest may take."""
+        """Return the numbers of finished tests and trainings, and the time left."""
         parts = [f"{TITLES[tier]} {self._done[tier]} of {n}" for tier, n in self._all.items()]
         parts += [self._runs_text] if self._runs_text else []
         if self._estimate is None:
             return f"{', '.join(parts) or 'collecting the tests'}; {format_elapsed(self._started)}"
-        checked_at, seconds = self._estimate
-        since = time.monotonic() - checked_at
+        estimated_at, seconds = self._estimate
+        since = time.monotonic() - estimated_at
+        # while no test ends, the estimate falls but never reaches 0
         return f"{', '.join(parts)}; {format_seconds(max(seconds - since, since / 4))} left"

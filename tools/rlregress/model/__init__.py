@@ -1,5 +1,5 @@
-"""Results, as plain data: of gates, trainings, studies, faults, clusters and claims.
+"""Results as plain data: of gates, trainings, studies, faults, clusters and claims.
 
-Frozen, keyword-only, without input or output. What computes them makes them, ``reporting`` puts
-them into words; neither needs the other.
+The classes are frozen and keyword-only, and do no input or output. Other packages compute them, and
+``reporting`` writes them.
 """

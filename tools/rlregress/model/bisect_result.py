@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: what came of it: one version, a range of versions, or both ends are the same.
+#: outcomes: one version, a range of versions, or both ends are the same
 FOUND, RANGE, SAME = "found", "range", "no difference"
 
 
@@ -14,7 +14,7 @@ class ChangedFunction:
 
     Attributes:
         place: file, line and name.
-        lines: that differ, with "-" or "+" before each.
+        lines: the differing lines, each with "-" or "+" before it.
     """
 
     place: str
@@ -26,17 +26,20 @@ class ChangedAt:
     """A step from one version to the next that can be checked.
 
     Attributes:
-        package: what moved; "" for commits.
-        old, new: the two versions; ``date`` is of the new one, "" if it is not known.
-        between: versions that could not be checked, and may have brought it as well.
-        values: of the symptom, in the old and in the new version.
+        old, new: the two versions.
+        values: values of the symptom in the old and in the new version.
+        package: the package that changed; "" for commits.
+        date: date of the new version; "" if unknown.
+        between: versions between them that could not be checked, and may have changed it as well.
         first: the first difference of two traces, line by line.
-        culprit: in words, what reverting functions has shown.
-        functions: those that explain it, or all that differ; ``explains`` says which.
-        changelog: what is known of it from changelogs, with their sources.
-        apart: in words, that both versions do not stand on the same: what differs may be of that.
-        back: whether OLD is the newer version: then ``old`` brought it.
-        merged: the commit merges a branch that left before OLD; in words, what is known of it.
+        culprit: results of reverting functions, in words.
+        functions: the functions that explain the change, or all that differ.
+        explains: whether ``functions`` explain it.
+        changelog: entries of changelogs on it, with their sources.
+        unexplained: why the change could not be explained; empty: it could.
+        apart: a note that the two versions run with different packages, which may be the cause.
+        merged: a note on a commit that merges a branch which began before OLD.
+        back: whether OLD is the newer version; then ``old`` made the change.
     """
 
     old: str
@@ -61,16 +64,16 @@ class Bisected:
     """A whole search.
 
     Attributes:
-        ends: the two versions that were given.
-        values: of the symptom at both.
-        together: packages that have to move together for it; of one package this is it.
-        candidates: how many versions there are between the ends, ends included.
-        checked: how many of them were measured, ends included.
+        ends: the requested versions.
+        values: values of the symptom in both.
+        together: packages that only change it together; for one package, its name.
+        candidates: number of versions between the ends, ends included.
+        checked: number of measured versions, ends included.
         skipped: version -> why it could not be checked.
-        apart: version -> what it stands on, as it cannot be checked on what both ends share.
-        unsearched: in words, what was not searched or not compared.
-        why: what both versions said, where the same command failed in both.
-        error: the probability, at most, that a version is named wrongly; None: none by chance.
+        apart: version -> its packages, if it cannot run with those that both ends share.
+        unsearched: sentences on what was not searched or compared.
+        why: the message of both versions, if the same command failed in both.
+        error: largest probability that a version is named wrongly; None: chance plays no part.
     """
 
     symptom: str
@@ -95,5 +98,5 @@ class Bisected:
 
     @property
     def exit_code(self) -> int:
-        """0: found, 3: a range, 2: nothing to find."""
+        """0 for ``FOUND``, 3 for ``RANGE``, 2 for ``SAME``."""
         return {FOUND: 0, RANGE: 3, SAME: 2}[self.verdict]

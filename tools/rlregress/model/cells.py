@@ -1,4 +1,4 @@
-"""The runs of a cell, and what stored runs or a published band say of new ones."""
+"""The runs of a cell, and verdicts on new runs by stored runs or a published band."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Band:
 class CellVerdict:
     """The verdict on the runs of one cell. Returns are in the environment's own units.
 
-    Of a critic, the numbers in the place of returns are minus the logarithm of its error.
+    For a critic, minus the logarithm of its error takes the place of a return.
 
     Attributes:
         verdict: holds, regressed, improved, moved or inconclusive.
@@ -44,23 +44,24 @@ class CellVerdict:
         group: name of the group.
         stored_seeds, new_seeds: m and n, failed runs included.
         failed: failed new runs.
-        stored_mean, stored_sd, new_mean: sample statistics; nan without runs. Of anything but
-            returns, of the runs that have a number; effect and interval too.
-        scale: what the fractions are shares of (see ``quantities.returns_scale``).
+        stored_mean, stored_sd, new_mean: sample statistics; nan without runs. For other quantities
+            than returns, only runs with a number count, also for effect and interval.
+        scale: denominator of the fractions (see ``quantities.returns_scale``).
         effect, effect_fraction: mean(new) - mean(stored), in returns and as a share.
         interval: Welch interval of the effect, at nominal ``Rules.confidence``; None: no spread.
-        p_drop, adjusted_drop: permutation p-value, over all looks so far (``Looks.spent``), and
-            Holm's; nan where the cell could not be tested.
-        p_gain, adjusted_gain: the same upwards, of the first look; of what is judged both ways,
-            of a change.
-        alpha, hypotheses: family-wise level, and cells and groups judged together.
-        visible_drop, visible_fraction: smallest drop detected with 80 % power at the stored spread,
-            with all of the looks; None: no drop is, or too many new runs have no number.
-        look: the look, from 1, that decided.
+        p_drop, adjusted_drop: permutation p-value over all looks so far
+            (``Looks.combine_p_values``), and Holm's; nan if the cell could not be tested.
+        p_gain, adjusted_gain: the same for a gain, at the first look; for two-sided quantities, for
+            a change.
+        alpha, hypotheses: family-wise level, and number of cells and groups judged together.
+        visible_drop, visible_fraction: smallest drop detected with 80 % power at the stored spread
+            with all looks; None: no drop is, or too many new runs have no number.
+        look: the deciding look, from 1.
         looks: new seeds in all at each look.
-        quantity: name of what was judged.
-        stored_middle, new_middle: interquartile means, and improvement: share of the pairs of a
-            stored and a new run in which the new one has more. They describe and decide nothing.
+        quantity: name of the judged quantity.
+        stored_middle, new_middle: interquartile means; they only describe.
+        improvement: share of the pairs of a stored and a new run in which the new one is larger; it
+            only describes.
     """
 
     verdict: str
@@ -96,9 +97,9 @@ class CellVerdict:
 class GroupVerdict:
     """The common verdict on the cells of one group; attributes as in ``CellVerdict``.
 
-    ``effect_fraction`` is the mean over cells, ``interval`` that of it; ``new_seeds`` are those of
-    all cells together; ``visible_fraction`` is the drop, the same share in every cell, that the
-    pooled test sees with 80 % power.
+    ``effect_fraction`` is the mean over cells, and ``interval`` its interval. ``new_seeds`` counts
+    the runs of all cells. ``visible_fraction`` is the common drop, the same share in every cell,
+    that the pooled test detects with 80 % power.
     """
 
     verdict: str
@@ -147,8 +148,7 @@ class BandVerdict:
         new_seeds: n.
         p, adjusted_p: two-sided, before and after Holm.
         alpha, hypotheses: family-wise level and size of the family.
-        visible_drop: drop detected with 80 % power, in returns; None: none is, or it cannot be
-            told.
+        visible_drop: drop detected with 80 % power, in returns; None: none is, or it is unknown.
         reason: one or two sentences for the reader.
     """
 
@@ -172,10 +172,9 @@ class ReportedRun:
     """One run.
 
     Attributes:
-        numbers: name of a quantity (``model/quantities.py``) -> what it is judged by; NaN where
-            it has none.
+        numbers: name of a quantity (``model/quantities.py``) -> its value; NaN if it has none.
         curve: (steps, mean return) of the training episodes that ended in each twentieth.
-        failure: why it failed; empty: it did not.
+        failure: error of a failed run; empty: it did not fail.
     """
 
     seed: int
@@ -189,8 +188,8 @@ class CellRuns:
     """The runs of one cell, by seed.
 
     Attributes:
-        band: published, if the cell is judged by one.
-        versions, machine: of the stored runs; empty without any.
+        band: the published band, if the cell is judged by one.
+        versions, machine: those of the stored runs; empty without any.
     """
 
     stored: tuple[ReportedRun, ...]

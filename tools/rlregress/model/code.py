@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-#: how a piece differs; of ``WORDING`` the code does the same, of ``MOVED`` it is in another file.
+#: how a piece differs; ``WORDING``: only in texts and comments, ``MOVED``: it is in another file
 CHANGED, ADDED, REMOVED, MOVED, WORDING = "changed", "added", "removed", "moved", "wording"
-#: code that runs when a module is imported, and when a class is made.
+#: code that runs when a module is imported, and when a class is created
 MODULE, BODY = "<module>", "<class>"
 
 
@@ -16,13 +16,13 @@ class Function:
     """One function of a source file.
 
     Attributes:
-        name: qualified: "SAC.train"; ``MODULE`` and "<class> Name" for what runs at import.
-        first, last: lines.
-        code: what it does, without docstrings, annotations and messages.
-        spoken: the same with messages.
-        whole: the same with all of them.
+        name: qualified name, such as "SAC.train"; ``MODULE`` or "<class> Name" for code at import.
+        first, last: its first and last line.
+        code: its text without docstrings, annotations and messages.
+        spoken: its text with messages.
+        whole: its whole text.
         defines: functions and classes that it defines, in order, each with its block.
-        acts: its definition does more than give it a name, such as by a decorator.
+        acts: whether its definition has effects, such as a decorator that registers it.
     """
 
     name: str
@@ -62,15 +62,15 @@ class Changed:
     awaited: bool = False
 
     def file_on(self, version: str) -> str:
-        """Return its file on the "old" or the "new" version."""
+        """Return the file of the piece on side "a" or "b"."""
         return self.was if version == "old" and self.was else self.file
 
     @property
     def counts(self) -> bool:
-        """Return whether an upgrade could change users' results by this.
+        """Return whether this piece could change users' results.
 
-        What is new, or gone, is only reached through a function that has changed, or by code that
-        fits one version alone.
+        New or removed code is only executed through a changed function, or by code that fits one
+        version only.
         """
         return self.how in (CHANGED, MOVED) or (self.within and self.how != WORDING)
 
@@ -113,9 +113,9 @@ class Hunk:
 
     Attributes:
         title: the function, or the file.
-        groups: rows that follow each other; between two groups lines are left out.
-        left_out: rows that differ and are not shown.
-        links: where the file of either version is published; empty: it is no released one.
+        groups: consecutive rows; between two groups lines are left out.
+        left_out: number of differing rows that are not shown.
+        links: addresses of the published file of either version; empty: it is not a release.
     """
 
     title: str
@@ -134,7 +134,7 @@ class Hunk:
         return next((row.new[0] for row in self.differing if row.new is not None), None)
 
     def shortened(self, most: int) -> Hunk:
-        """Return the first rows that differ, without those around them."""
+        """Return the first differing rows, without the lines around them."""
         rows = self.differing
         left_out = self.left_out + len(rows[most:])
         return replace(self, groups=(tuple(rows[:most]),) if rows else (), left_out=left_out)

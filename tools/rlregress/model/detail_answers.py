@@ -1,4 +1,4 @@
-"""The questions of the catalogue, and what frameworks answer, as data."""
+"""The questions of the catalogue and the variants of frameworks, as data."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-#: what begins the reason of a judgement without an answer
+#: begin of the reason if code could not be probed
 UNPROBED = "could not be probed: "
 
 
-#: the name of a variant that reads as if there were no answer
+#: name of a variant that reads as if there were no variant
 _NO_NAME = "none"
 
 
 def variant_words(name: str, meaning: str = "") -> str:
-    """A variant, or the reason why there is none, as every text names it.
+    """Return the words for a variant, or the reason why there is none.
 
-    ``none`` is a variant like any other ("not clipped"), and reads as if nothing was found.
+    The variant ``none`` ("not clipped") gets further words, so that it does not read as a failure.
 
     Args:
-        meaning: in one phrase, where the text does not have it anyway.
+        meaning: the variant in one phrase, unless the text has it elsewhere.
     """
     if name != _NO_NAME:
         return name
@@ -30,10 +30,10 @@ def variant_words(name: str, meaning: str = "") -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class NamedVariant:
-    """One known answer.
+    """A known variant.
 
     Attributes:
-        name: as it stands in expectations and reports.
+        name: name in expectations and reports.
         meaning: one phrase.
     """
 
@@ -47,13 +47,13 @@ class Entry:
 
     Attributes:
         id: family first, for example "sac.critic_loss.scale".
-        family: what stands before the first point of the id.
-        question: what is asked, one sentence.
-        consequence: what it means for a training where two implementations differ, one sentence.
-        sources: where the detail is described.
-        inputs: named values, the contract of every probe; arrays are float64 and read-only.
-        variants: by name.
-        observed: the vector a probe returns: order, shape and units, and how inputs are fed.
+        family: the part of the id before the first point.
+        question: the question of the detail, one sentence.
+        consequence: the effect on a training if two implementations differ, one sentence.
+        sources: publications and code that describe the detail.
+        inputs: named values that every probe takes; arrays are float64 and read-only.
+        variants: variants by name.
+        observed: the vector that a probe returns (order, shape, units) and how it feeds inputs.
     """
 
     id: str
@@ -83,10 +83,10 @@ class FoundVariant:
     """The variant of one framework in one scope.
 
     Attributes:
-        variant: as probed, or None if no known variant was seen.
-        meaning: of the variant, or why there is none.
-        deviation: whom it hurts, if it is a known deviation.
-        place: the line that decides it, where one is recorded.
+        variant: the probed variant; None if it is not a known one.
+        meaning: the variant in words, or why there is none.
+        deviation: the effect on users, if it is a known deviation.
+        place: the line that decides it, if one is recorded.
     """
 
     scope: str
@@ -101,9 +101,8 @@ class Row:
     """One detail.
 
     Attributes:
-        answers: full name of the framework -> its answers, one per scope; empty if it was not
-            asked.
-        absent: full name -> what that framework does not have.
+        answers: full name of a framework -> its variants, one per scope; empty if not probed.
+        absent: full name of a framework -> the feature that it lacks.
     """
 
     detail: Entry
@@ -111,7 +110,7 @@ class Row:
     absent: Mapping[str, str]
 
     def only(self, names: Collection[str]) -> Row:
-        """The same detail of some frameworks alone, by their full names."""
+        """Return the same detail of some frameworks only."""
         answers = {name: answers for name, answers in self.answers.items() if name in names}
         return replace(self, answers=answers)
 
@@ -134,11 +133,11 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """Everything that was asked, in the order of the catalogue.
+    """All compared details, in the order of the catalogue.
 
     Attributes:
         versions: full name -> version of the package under test.
-        left_out: what does not differ and is not to be listed.
+        left_out: rows that do not differ and are not listed.
     """
 
     versions: Mapping[str, str]
@@ -147,7 +146,7 @@ class Comparison:
 
     @property
     def different(self) -> list[Row]:
-        """Details that more than one framework has and that are not the same."""
+        """Details that several frameworks have, and that differ."""
         return [r for r in self.rows if r.shared and r.differs and not r.undecided]
 
     @property
@@ -156,13 +155,11 @@ class Comparison:
 
     @property
     def alone(self) -> list[Row]:
-        """Details about something that only one of the frameworks has."""
+        """Details of a feature that only one of the frameworks has."""
         return [row for row in self.rows if len(row.answers) == 1 and not row.undecided]
 
     def only_different(self) -> Comparison:
-        """Return the comparison without details that are the same or that only one
-        framework has.
-        """
+        """Return the comparison without details that do not differ."""
         is_kept = [row.undecided or (row.shared and row.differs) for row in self.rows]
         return replace(
             self,
@@ -172,20 +169,21 @@ class Comparison:
 
     @property
     def undecided(self) -> list[Row]:
-        """Details of which a framework showed no known variant: nothing follows from these."""
+        """Details for which a framework has no known variant or could not be probed."""
         return [row for row in self.rows if row.undecided]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProbeCounts:
-    """The numbers of one framework.
+    """The numbers of details, variants and faults of one framework.
 
     Attributes:
-        details: that have a probe; ``scopes``: details, each in each of its scopes.
-        variants: that are documented of these.
-        deviations: known ones among them.
-        absent: details about what the framework does not have.
-        faults: that can be seeded.
+        details: details with a probe.
+        scopes: pairs of a detail and a scope with a probe.
+        variants: documented variants of these.
+        deviations: known deviations among them.
+        absent: details of features that the framework lacks.
+        faults: faults that can be injected.
     """
 
     framework: str
@@ -200,11 +198,11 @@ class ProbeCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """The part that a framework lacks for the check of a detail.
+    """A gap in the checks of a detail.
 
     Attributes:
         lacks: "probe", "expectation" or "fault".
-        example: of a probe, what measures the detail in another framework; empty: nothing known.
+        example: the measurement of the detail in another framework, if a probe lacks; else empty.
     """
 
     detail: str
@@ -214,7 +212,7 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """One thing that a source names; see ``details/source_index.py``."""
+    """An item of a source; see ``details/source_index.py``."""
 
     id: str
     place: str

@@ -1,12 +1,12 @@
 """The list of everything that differs between two versions, and the verdict that follows from it.
 
-Each difference, and each check that was planned, is one ``Entry``. The list is made before anything
-runs; every entry then ends in exactly one state. ``judge`` folds the list into the verdict and
-reads nothing else: headline, exit code, next step, colour of the page and all formats follow it.
+Each difference, and each planned check, is one ``Entry``. The list is built before anything runs.
+Every entry then ends in exactly one state. ``judge`` folds the list into the verdict and reads
+nothing else. Headline, exit code, next step, colour of the page and all formats follow from it.
 
 Two rules keep the verdict honest. An entry that nothing executed and compared stays ``NEVER``, so
-losing evidence of sameness never improves a verdict. A check that was planned and has no result
-stays in the list, so losing evidence of a difference never yields ``UNCHANGED``.
+losing evidence of sameness never improves a verdict. A planned check without a result stays in the
+list, so losing evidence of a difference never yields ``UNCHANGED``.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ IN_PART = "executed in part, same results"
 NOT_COMPARED = "executed, but nothing of it is compared"
 NEVER, CANNOT = "never executed", "cannot run here"
 OUTSIDE, NO_EFFECT = "outside of training", "no effect"
-#: what a reader wants first: what could not be checked, then what differs, then what is the same.
+#: in the order of reports: unchecked entries, then differences, then entries that are the same
 STATES = (
     NEVER, NOT_COMPARED, CANNOT, IN_PART, NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED,
     ONE_WAY, SAME, OUTSIDE, NO_EFFECT,
 )  # fmt: skip
-#: nothing says whether it is the same.
+#: states of entries that were not checked
 UNCHECKED = (NEVER, NOT_COMPARED, CANNOT)
-#: nothing says of the whole of it whether it is the same.
+#: states of entries that were not checked as a whole
 INCOMPLETE = (*UNCHECKED, IN_PART)
-#: the option that bounds a command: a reason that is about time names it.
+#: the option that limits the time of a command; reasons about time contain it
 MINUTES = "--minutes"
-#: it is not the same.
+#: states of entries that differ
 DIFFERENT = (NEW_FAILS, DIFFERS, BEYOND, LOGS, CLOSE, OLD_FAILED)
-#: it was executed with the same results.
+#: states of entries that were executed with the same results
 EXECUTED_SAME = (ONE_WAY, SAME)
-#: it does not count.
+#: states of entries that do not count
 WITHOUT_EFFECT = (OUTSIDE, NO_EFFECT)
 
 # -- kinds -----------------------------------------------------------------------------------------
@@ -61,9 +61,9 @@ FUNCTION, CLASS, MODULE, FILE = "function", "class body", "module body", "file"
 PACKAGE, PUBLIC, WARNING, REQUIREMENT = "package", "public name", "new warning", "requirement"
 DEFAULT, DETAIL, TRAINING, SCRIPT = "default", "detail", "training", "script"
 ENVIRONMENT, RETURNS, SAVED = "environment", "returns", "saved file"
-#: pieces of code: executed or not.
+#: kinds of pieces of code, which can be executed
 CODE = (FUNCTION, CLASS, MODULE, FILE)
-#: what changed, as against what was run to see whether it matters.
+#: kinds of changes; the others are checks of their effects
 CHANGES = (*CODE, PACKAGE)
 KINDS = (
     *CHANGES, PUBLIC, WARNING, REQUIREMENT, DEFAULT, DETAIL, TRAINING, SCRIPT, ENVIRONMENT, RETURNS,
@@ -74,61 +74,61 @@ KINDS = (
 
 UNCHANGED, PARTLY, CHANGED = "unchanged", "partly checked", "changed"
 REPAIRED, ROUNDED, AS_DOCUMENTED = "repaired", "close", "changed as documented"
-#: of a part of an upgrade that is not unchanged as a whole.
+#: verdict of an unchanged part of an upgrade that is not unchanged as a whole
 NOTHING_HERE = "no difference found here"
-#: the worst first: the verdict of a list is the worst of its entries.
+#: verdicts, the worst first; the verdict of a list is the worst of its entries
 ORDER = (
     REGRESSED, NEW_FAILS, INCONCLUSIVE, CHANGED, COULD_NOT_JUDGE, HOLDS, IMPROVED, MOVED, PARTLY,
     REPAIRED, ROUNDED, AS_DOCUMENTED, UNCHANGED,
 )  # fmt: skip
-#: exit code of a verdict that fails; of any other it is 3.
+#: exit codes of verdicts that fail; that of any other is 3
 _CODES = {REGRESSED: 1, NEW_FAILS: 1, COULD_NOT_JUDGE: 2}
-#: the best verdict that fails, unless ``--fail-on`` names another.
+#: the best verdict that fails, unless ``--fail-on`` names another
 FAIL_ON = COULD_NOT_JUDGE
-#: share of the changed pieces that has to be executed and compared for exit code 0.
+#: share of the changed pieces that must be executed and compared for exit code 0
 MIN_COVERAGE = 0.5
-#: how an entry that differs stands to what is documented of the new version.
+#: whether a difference agrees with the documentation of the new version
 DOCUMENTED, VIOLATED = "as documented", "documented otherwise"
-#: of what differs, how it stands -> verdict; however else it stands, it is a change.
+#: standing of an entry that differs -> verdict; any other standing is a change
 _STANDINGS = {
     VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED,
     **{word: word for word in (REGRESSED, INCONCLUSIVE, HOLDS, IMPROVED, MOVED)},
 }  # fmt: skip
-#: how the words on files that one version wrote and the other does not load begin.
+#: begin of the reason if one version does not load files of the other
 OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the old version"
-#: how the words on a module begin that was imported, and of which nothing that changed was used.
+#: begin of the reason if a module was imported, and nothing of it that changed was used
 IMPORTED = "imported"
-#: how the words on a training begin in which values first differ in their types.
+#: begin of the reason if values of a training first differ in their types
 OTHER_TYPES = "other types or shapes"
-#: how the words on a requirement that is gone begin.
+#: begin of the summary of a lost requirement
 GONE = "no longer installed"
-#: how a note on a package that is gone begins that names a function which uses it.
+#: begin of a note on a lost package that names a function which uses it
 NEEDED = "needed by "
-#: names of one kind in a headline.
+#: most names of one kind in a headline
 _NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One difference between two versions, or one check that was planned.
+    """One difference between two versions, or one planned check.
 
     Attributes:
         kind: one of ``KINDS``.
-        name: what it is, as one would search for it: "<file> <qualified name>" of code, a dotted
-            path of a public name, a training, the id of a detail.
+        name: "<file> <qualified name>" of code, the dotted path of a public name, a training, or
+            the id of a detail.
         framework: the framework under which it is reported; empty: none.
-        package: the importable package whose code it is; empty of everything else.
+        package: the importable package of its code; empty for other kinds.
         summary: one clause for the reader.
         state: one of ``STATES``.
         by: the checks that executed or compared it.
-        reason: why it is in this state, where no check says so.
-        notes: branches that were taken one way only; what would execute it.
-        file, line: where it stands, below the folder of its package.
-        standing: of what differs, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
-        share: of a piece of code that was executed in part, how much of what changed in it ran.
-        culprit: reverting it moves a training that differs.
-        content: what it is on both sides, as text: ``key`` is a digest of it.
-        accepted: why somebody who has reviewed it accepts it; empty: nobody has.
+        reason: why it is in this state, unless a check shows it.
+        notes: branches that were taken one way only; how to execute it.
+        file, line: its place, below the folder of its package.
+        standing: for a difference, ``DOCUMENTED``, ``VIOLATED`` or the verdict on returns.
+        share: for code that was executed in part, the executed share of its changes.
+        culprit: whether reverting it changes a training that differs.
+        content: its content in both versions, as text; ``key`` is a digest of it.
+        accepted: why a reviewer accepts it; empty: nobody does.
     """
 
     kind: str
@@ -149,7 +149,7 @@ class Entry:
     accepted: str = ""
 
     def __post_init__(self) -> None:
-        # a state or kind that no rule knows would count as nothing
+        # an unknown state or kind would silently not count
         if self.kind not in KINDS or self.state not in STATES:
             raise ValueError(f"an entry of kind '{self.kind}' in state '{self.state}'")
 
@@ -171,9 +171,7 @@ class Entry:
 
     @property
     def ran(self) -> bool:
-        """Return whether a training, a script or a probe executed it. Imported code must be
-        used to count.
-        """
+        """Return whether a training, script or probe executed it; an import alone is not enough."""
         if self.state == NEVER:
             return bool(self.by) and not self.reason.startswith(IMPORTED)
         return self.state not in (CANNOT, *WITHOUT_EFFECT)
@@ -194,7 +192,7 @@ class Entry:
 
     @property
     def verdict(self) -> str:
-        """The verdict of a list with this entry alone."""
+        """The verdict of a list with only this entry."""
         if self.accepted:
             return AS_DOCUMENTED
         if self.state in (DIFFERS, BEYOND, LOGS):
@@ -218,10 +216,10 @@ def unexecuted_title(entry: Entry) -> str:
 
 
 def executed(states: Iterable[str], one_way: bool) -> str:
-    """The state of a piece of code by those of the checks that executed it.
+    """Return the state of a piece of code from the states of the checks that executed it.
 
     Args:
-        one_way: some of its branches were taken one way only.
+        one_way: whether some of its branches were taken one way only.
     """
     states_found = set(states)
     for state in DIFFERENT:
@@ -236,12 +234,14 @@ def executed(states: Iterable[str], one_way: bool) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Coverage:
-    """How many of the changed pieces that count were executed and compared.
+    """The number of changed pieces that were executed and compared.
 
     Attributes:
-        checked: as a whole.
-        in_part: in part; ``partly`` is the sum of what ran of each, as a share of its changes.
-        ran: in whatever way, also where nothing of it was compared.
+        checked: number of pieces that were executed and compared as a whole.
+        all: number of changed pieces that count.
+        in_part: number of pieces that were executed and compared in part.
+        partly: sum of the executed shares of these.
+        ran: number of executed pieces, compared or not.
     """
 
     checked: int
@@ -252,7 +252,7 @@ class Coverage:
 
     @property
     def share(self) -> float:
-        """1 where nothing that counts has changed."""
+        """Checked share of the changed pieces; 1 if none count."""
         return (self.checked + self.partly) / self.all if self.all else 1.0
 
     def __str__(self) -> str:
@@ -270,10 +270,10 @@ class Judgement:
 
     Attributes:
         verdict: one of ``ORDER``.
-        headline: the verdict and why, in plain words.
-        coverage: of the changed pieces.
-        states: state -> how many entries are in it.
-        share: in words, how much of what was to be checked was; empty: all of it.
+        headline: the verdict with its reasons.
+        coverage: coverage of the changed pieces.
+        states: state -> number of entries.
+        share: how much was checked, in words; empty: everything.
     """
 
     verdict: str
@@ -285,17 +285,17 @@ class Judgement:
 
     @property
     def reason(self) -> str:
-        """The headline where the verdict is there already."""
+        """The headline without the verdict."""
         return self.headline.removeprefix(self.verdict).removeprefix(": ")
 
     @property
     def first_reason(self) -> str:
-        """The first sentence of the reason, which is the worst that is known."""
+        """The first sentence of the reason, on the worst finding."""
         first, rest_of_text, _ = self.reason.partition(". ")
         return f"{first}." if rest_of_text else first
 
     def part_of(self, overall_verdict: str) -> Judgement:
-        """The same of a part: that it is unchanged says nothing while the whole is not.
+        """Return the judgement as that of a part, which is not "unchanged" unless the whole is.
 
         Args:
             overall_verdict: the verdict of everything.
@@ -309,11 +309,11 @@ class Judgement:
 
 
 def coverage(entries: Iterable[Entry]) -> Coverage:
-    """Return how many of the changed pieces that count were executed and compared."""
+    """Return how many of the counted changed pieces were executed and compared."""
     counted = [
         entry
         for entry in entries
-        # a package that is gone differs by being gone: nothing of it could run
+        # a lost package cannot run
         if entry.kind in CHANGES and entry.counts and (entry.by or entry.state != DIFFERS)
     ]
     in_part = [entry.share for entry in counted if entry.state == IN_PART]
@@ -327,7 +327,7 @@ def coverage(entries: Iterable[Entry]) -> Coverage:
 
 
 def idle_packages(entries: Iterable[Entry]) -> list[str]:
-    """Packages whose code differs, and of whose changes nothing was executed and compared."""
+    """Return the changed packages of which no change was executed and compared."""
     counted = [entry for entry in entries if entry.kind in CODE and entry.counts]
     checked = {entry.package for entry in counted if entry.state not in UNCHECKED}
     return sorted({entry.package for entry in counted} - checked)
@@ -336,10 +336,10 @@ def idle_packages(entries: Iterable[Entry]) -> list[str]:
 def judge(
     entries: Sequence[Entry], min_coverage: float = MIN_COVERAGE, fail_on: str = FAIL_ON
 ) -> Judgement:
-    """The verdict on a list of entries.
+    """Return the verdict on a list of entries.
 
     Args:
-        min_coverage: the least ``coverage`` for exit code 0, between 0 and 1.
+        min_coverage: smallest share of ``Coverage`` for exit code 0, between 0 and 1.
         fail_on: the best verdict whose exit code is not 0.
     """
     words = {entry.verdict for entry in entries}
@@ -374,10 +374,10 @@ def judge(
 
 
 def accept(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
-    """The entries, with those accepted whose key somebody has reviewed.
+    """Return the entries; those whose key was reviewed are accepted.
 
     Args:
-        reviewed: key -> why it is accepted.
+        reviewed: key of an entry -> why it is accepted.
     """
     return [
         replace(entry, accepted=reviewed[entry.key]) if entry.key in reviewed else entry
@@ -436,7 +436,7 @@ _NOT_CODE = tuple(kind for kind in KINDS if kind not in CODE)
 
 
 def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
-    """Title and names of what differs, the worst first."""
+    """Return titles and names of the differences, the worst first."""
     violated = [entry for entry in counted if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
     saved = [e for e in counted if e.kind == SAVED and e.state == DIFFERS]
@@ -476,7 +476,7 @@ def is_gone(entry: Entry) -> bool:
 
 
 def _sort_lost_packages(counted: Sequence[Entry]) -> list[str]:
-    """Packages that are gone: those that were required, before what only these required."""
+    """Return lost packages: those that were required, then those that only these required."""
     required = [e.name for e in counted if is_gone(e)]
     return [*required, *_describe_count(counted, (PACKAGE,), (DIFFERS,))]
 

@@ -17,7 +17,7 @@ from rlregress.model.recorded_traces import (
     Trace,
 )
 
-#: kind of event -> what happened there.
+#: kind of event -> its description
 _EVENTS = {
     "reset": "reset of {name}",
     "step": "step of {name}",
@@ -35,7 +35,7 @@ _EVENTS = {
     "file": "{name} is written",
     "printed": "lines on {name}",
 }
-#: kind of difference -> what it means.
+#: kind of difference -> its meaning
 _KINDS = {
     "initialisation": "the networks are initialised with other parameters",
     "exploration": "another action was taken with the same parameters",
@@ -56,17 +56,17 @@ _KINDS = {
     "files": "the training is the same, but a file that it writes is not",
     "printed": "the training is the same, but it prints something else",
 }
-#: the same, where the part says more than the kind.
+#: part of an event -> meaning of a difference in it, if it is more precise than that of the kind
 _PARTS = {
     "size": "the optimiser is given another number of tensors, or of parameters in them",
 }
-#: entries and parameters that are named.
+#: most names of entries and parameters
 _NAMED = 4
-#: relative difference up to which a first difference may come from the order of additions.
+#: largest relative difference that may come from the order of additions
 _ROUNDING = 1e-5
-#: values of a vector environment or a normaliser, where the environments in it did the same.
+#: meaning if a vector environment or normaliser differs and the environments in it do not
 _OUTPUT = "the vector environment, normaliser or collector returns other values"
-#: of what a training itself shows: how it ends, what it prints, what its policy answers.
+#: meaning if a result of the training differs: its end, its output, an action of its policy
 _ANSWER = "the training ends with, or a call returns, another value"
 _DRAWS = "random draws, such as minibatch sampling"
 
@@ -148,7 +148,7 @@ def _growth(growth: Sequence[Growth]) -> list[str]:
 
 
 def counts(trace: Trace) -> str:
-    """How many events of the telling kinds there are."""
+    """Describe the number of steps, draws, losses and optimiser steps of a trace."""
     kinds = (
         ("step", "environment steps"),
         ("draw", "draws"),
@@ -159,7 +159,7 @@ def counts(trace: Trace) -> str:
 
 
 def early_end(trace: Trace) -> str:
-    """After how many events an error ended a training, and which error."""
+    """Describe the error that ended a training and the number of events before it."""
     return f"the training ended in an error after {len(trace.events)} events: {trace.ending}"
 
 
@@ -179,7 +179,7 @@ def _elsewhere(row: Mapping[str, Any]) -> str:
 
 
 def comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
-    """The verdict of a comparison and what it rests on."""
+    """Describe the verdict of a comparison and its reasons."""
     if comparison.verdict == "equal":
         lines = [f"equal: {comparison.compared} events the same to the bit ({counts(old)})"]
     elif comparison.verdict == "close":
@@ -217,7 +217,7 @@ def beyond_rounding(comparison: Comparison) -> str:
 
 
 def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Describe the uncontrolled source that makes a training differ from its repetition.
+    """Describe the uncontrolled source by which a training differs from its repetition.
 
     Args:
         other_activity: threads and processes that the training started.
@@ -229,7 +229,7 @@ def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] =
         return "the order of what runs in other threads or processes"
     kind = first.kind
     if kind == "order":
-        # a draw beside something else: beside a step it decided on the action
+        # one version draws and the other does not: a draw instead of a step decided on the action
         kinds = {event.kind for event in (first.old, first.new) if event is not None}
         if "draw" in kinds:
             kind = "exploration" if "step" in kinds else "sampling"
@@ -278,7 +278,7 @@ class Repeated:
     """A trace and its repetition.
 
     Attributes:
-        with_itself: the comparison of the two; only "equal" is evidence.
+        with_itself: the comparison of the two; the trace is evidence only if it is "equal".
     """
 
     trace: Trace
@@ -291,7 +291,7 @@ class Repeated:
         return self.with_itself.verdict == "equal"
 
     def uncontrolled(self) -> list[str]:
-        """Description of the uncontrolled source; empty if the trace repeats itself."""
+        """Describe the uncontrolled source; empty if the trace repeats itself."""
         if self.repeats:
             return []
         cause = causes(self.with_itself, self.trace.elsewhere)
@@ -307,6 +307,6 @@ class Repeated:
 
 
 def seeded_lines(trace: Trace) -> list[str]:
-    """In words, what the tracer seeded."""
+    """Describe the generators that the tracer seeded."""
     seeded = list(trace.header["seeded"])
     return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []

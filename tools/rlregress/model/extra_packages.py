@@ -1,7 +1,7 @@
 """Packages that not every installation has, and the extra of this project that brings each.
 
-The extras stand in ``pyproject.toml``; each framework has one of its adapter's name. What needs one
-of these packages and lacks it is not checked, and says so with ``not_installed``.
+``pyproject.toml`` declares the extras; each framework has one with the name of its adapter. A check
+that lacks such a package is reported as not checked, with the sentence of ``not_installed``.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ EXTRAS: Mapping[str, str] = {
     "matplotlib": "plots",
     "coverage": "dev",
 }
-#: module -> its package as a reader knows it, where that is another word
+#: module -> usual name of its package, if it differs
 NAMES: Mapping[str, str] = {"mujoco": "MuJoCo", "ale_py": "ale-py", "cv2": "OpenCV"}
-#: extras whose packages are on both sides of an upgrade wherever they are installed here. What else
-#: is missing on a side, a framework may miss: an earlier version required it.
+#: extras whose packages both versions of an upgrade get if they are installed here; without any
+#: other package a framework may fail, because an earlier version required it
 ON_SIDES = ("mujoco", "atari")
 
 
@@ -27,8 +27,8 @@ def not_installed(module: str, extra: str = "") -> str:
     """Return a sentence that a package is not installed, with the command that installs it.
 
     Args:
-        module: as it is imported, or a distribution of no extra.
-        extra: that brings it, where ``EXTRAS`` does not say so.
+        module: an importable module, or a distribution that no extra has.
+        extra: the extra that has it, unless ``EXTRAS`` lists it.
     """
     extra_name = extra or EXTRAS.get(module, "")
     source = f"'rlregress[{extra_name}]'" if extra_name else module

@@ -1,4 +1,4 @@
-"""Known faults of the frameworks, and what the suite reports about each."""
+"""Known faults of the frameworks, and the results of the suite for each."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Any
 from rlregress.model.recorded_traces import Comparison
 from rlregress.model.verdict import REGRESSED
 
-#: tiers of the suite, in the order in which they are asked.
+#: tiers of the suite, in the order in which they run
 UNIT, TRACE, CALLS, BEHAVIOR = "unit", "trace", "calls", "behavior"
 TIERS = (UNIT, TRACE, CALLS, BEHAVIOR)
-#: instruments that have to detect known faults: each has a table of them.
+#: instruments that must detect known faults; each has a table of them
 DETAILS, TRACES, OPTIONS, RETURNS, THROUGHPUT = (
     "details", "traced", "optional", "returns", "throughput"
 )  # fmt: skip
-#: one more, of the faults of returns
+#: a further instrument for the faults of returns
 REPLAYS = "replays"
-#: why a fault that no tier sees is none, or none of this suite's.
+#: reasons why no tier detects a fault
 EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "logging only", "out of scope", "gap"
 KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
 
@@ -28,22 +28,22 @@ class Fault:
     """One change of one line of a framework, and the check that must detect it.
 
     Attributes:
-        name: among the faults of its framework and instrument.
-        file: path of the source file, from the folder that holds the package; empty: no change.
-        old, new: text fragments; ``new`` takes the place of ``old``.
-        occurrence: which ``old`` is meant, from 1; 0: there is only one.
-        framework, algorithm: empty where the fault is of no one alone.
-        turns: what has to detect it: the details that move; the places of the first difference of
-            two traces, "file function"; the behavior tests that fail, "file::function"; or the
-            measured quantity that regresses.
-        finds: what that reports: the variant of the details (empty: none of the known ones); the
-            kind of the first difference (``recorded_traces.Divergence``); a part of the message of
-            one of the tests.
+        name: unique among the faults of its framework and instrument.
+        file: path of the source file below the folder of the package; empty: no change.
+        old, new: text fragments; ``new`` replaces ``old``.
+        occurrence: the number of the occurrence of ``old``, from 1; 0: there is only one.
+        framework, algorithm: empty if the fault is not specific to one.
+        turns: checks that must detect it: the details that change; the places of the first
+            difference of two traces, "file function"; the behavior tests that fail,
+            "file::function"; or the measured quantity that regresses.
+        finds: their result: the variant of the details (empty: not a known one); the kind of the
+            first difference (``recorded_traces.Divergence``); a part of the message of a test.
         also: details that are no longer as documented either; every other one must be.
-        scopes: in which the details show the variant.
-        option: that a user switches on to meet the fault.
-        function: qualified name of the one that the line is in.
-        essential: injected in every run of the tests, not only by ``rlregress selftest faults``.
+        scopes: scopes in which the details have the variant.
+        option: the option that must be on for the fault to matter.
+        function: qualified name of the function of the line.
+        essential: whether every run of the tests injects it, not only ``rlregress selftest
+            faults``.
     """
 
     name: str
@@ -72,19 +72,19 @@ class FaultResult:
     """The result of an instrument on a framework with a fault.
 
     Attributes:
-        detected: whether the fault was detected as expected; of an unchanged framework, whether
-            nothing was.
-        by: what detected it -> what that reports: detail -> variants; kind of the first difference
-            of two traces -> its place; test -> its message; training -> how it ended.
+        detected: whether the fault was detected as expected; for an unchanged framework, whether
+            nothing was detected.
+        by: check that detected it -> its result: detail -> variants; kind of the first difference
+            of two traces -> its place; test -> its message; training -> its end.
         in_place: whether traces diverge first in the right file and function.
         named: whether the changed function is that place, or among its callers.
-        executed: probes or trainings that run the changed line.
-        verdict: of the comparison of two traces.
+        executed: number of probes or trainings that run the changed line.
+        verdict: verdict of the comparison of two traces.
         verdicts: cell, group or quantity -> its verdict, as data.
-        runs, cpu_minutes: trainings that the gate on returns took, and their time.
-        failure: the error that the training with the fault ended in; empty: none.
+        runs, cpu_minutes: number of trainings of the gate on returns, and their time.
+        failure: error of the training with the fault; empty: none.
         trouble: why nothing could be checked; empty: something was.
-        fits: whether the fault fits the installed version, as far as the instrument distinguishes.
+        fits: whether the fault fits the installed version, if the instrument distinguishes.
     """
 
     fault: Fault
@@ -109,16 +109,16 @@ class FaultResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """One generated fault, and what the tiers said of it.
+    """A generated fault with the results of the tiers.
 
     Attributes:
         line: from 1.
-        operator: of the mutation literature.
+        operator: operator of mutation testing.
         old, new: the line, stripped.
-        said: tier -> what saw it; empty: asked, and it did not; a tier that is missing was not
-            asked.
+        said: tier -> the check that detected it, empty: none did; tiers that did not run are
+            missing.
         run: whether a probe, a traced training or a behaviour test runs its line.
-        again: the same as ``said``, of later tests that were asked about what none had seen.
+        again: the same for later tests, which ran on faults that no earlier test had detected.
     """
 
     file: str
@@ -138,16 +138,16 @@ class Outcome:
 
     @property
     def detected_by(self) -> str:
-        """The first tier that sees it; empty: none."""
+        """The first tier that detects it; empty: none."""
         return _first(self.said)
 
     @property
     def detected_later_by(self) -> str:
-        """The first tier of later tests that sees what none had seen; empty: none."""
+        """The first tier whose later tests detect it; empty: none."""
         return _first(self.again)
 
     def with_(self, tier: str, result: str, run: bool) -> Outcome:
-        """The same with the answer of one more tier."""
+        """Return the outcome with the result of one more tier."""
         return replace(self, said={**self.said, tier: result}, run=self.run or run)
 
 
@@ -160,12 +160,12 @@ class Drawn:
     """Faults drawn from one version of a framework.
 
     Attributes:
-        versions: of the framework and of what it stands on.
-        of: how many there were to draw from.
-        draw: seed of the lot.
-        date: when the last of them was asked, year-month-day.
-        tests: digest of the tests and scenarios that were asked; empty: not noted.
-        asked_again: when later tests were asked about what none had seen; empty: they were not.
+        versions: versions of the framework and its dependencies.
+        of: number of possible faults.
+        draw: seed of the draw.
+        date: date of the last check, year-month-day.
+        tests: digest of the tests and scenarios; empty: not recorded.
+        asked_again: date of later checks of undetected faults; empty: there were none.
     """
 
     framework: str
@@ -180,13 +180,13 @@ class Drawn:
 
 @dataclass(frozen=True, kw_only=True)
 class Explained:
-    """Why no tier sees a fault, in words.
+    """The reason why no tier detects a fault.
 
     Attributes:
         fault: its ``Outcome.name``.
-        kind: equivalent: no run can tell it from the sound code; told only: it changes what is
-            printed or logged; out of scope: another subject than training and evaluation; gap:
-            the suite does not see it, and would have to.
+        kind: equivalent: no run can distinguish it from the unchanged code; logging only: it
+            changes printed or logged values; out of scope: it is not about training or evaluation;
+            gap: the suite should detect it.
     """
 
     framework: str
@@ -225,12 +225,12 @@ class Seeded:
     """The result for one injected fault.
 
     Attributes:
-        trainings: those that run its line, in the order in which they are tried.
-        detected_by: the training that parts, or ends in an error; empty: none of them.
-        comparison: of that training with and without the fault; None if it ended in an error.
-        called: what differs when its function is called directly, in words; empty: nothing, or it
+        trainings: trainings that run its line, in the order in which they are tried.
+        detected_by: the training that diverges or fails; empty: none does.
+        comparison: comparison of that training with and without the fault; None if it failed.
+        called: the difference when its function is called directly, in words; empty: none, or it
             was not called.
-        misfit: why the fault could not be seeded; empty if it could.
+        misfit: why the fault could not be injected; empty if it could.
     """
 
     fault: Mutant

@@ -16,16 +16,15 @@ from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
 @dataclass(frozen=True, kw_only=True)
 class Deviation:
-    """A detail that a framework does not do as documented.
+    """A detail whose variant is not the documented one.
 
     Attributes:
-        found, documented: variants, or why there is none; each with its formula in words.
-        code: lines around the one that decides it, with their numbers; empty where the line that
-            is on record is not there.
-        place: of that line.
-        message: the failure as the test says it.
-        path, line: where that line is on this machine; None: the file is not there.
-        link: where that file is published; empty: it is none of a release.
+        documented, found: variant, or why there is none, and its formula in words.
+        place: place of the line that decides it.
+        code: lines around it with their numbers; empty if it is not found.
+        message: message of the failed test.
+        path, line: the line on this machine; None: the file does not exist.
+        link: address of the published file; empty: it is not from a release.
     """
 
     framework: str
@@ -44,7 +43,7 @@ class Deviation:
 
     @property
     def was_probed(self) -> bool:
-        """Return whether the code answered; otherwise ``found`` holds the reason."""
+        """Return whether the code could be probed; otherwise ``found`` has the reason."""
         return not self.found[0].startswith(UNPROBED)
 
 
@@ -53,8 +52,8 @@ class AlgorithmCoverage:
     """The judged algorithms of a framework, by kind of check.
 
     Attributes:
-        returns: those of which runs were judged; ``others``: those of which nothing but formulas
-            and behaviour was.
+        returns: algorithms whose runs were judged.
+        others: algorithms of which only formulas and behaviour were judged.
     """
 
     returns: tuple[str, ...] = ()
@@ -80,13 +79,13 @@ class ReportData:
 
     Attributes:
         started: date and time.
-        command: that judges the same again.
-        machine: of this gate.
-        coverage: full name of a framework -> of which algorithms what was judged.
+        command: repeats the judgement.
+        machine: machine of this gate.
+        coverage: full name of a framework -> its judged algorithms.
         runs: id of a cell -> its runs.
-        deviations: details that are not done as documented.
-        files: what differs between changed copies and the installed files, passages of both.
-        earlier: nightly runs whose reports lie beside this one, the latest first.
+        deviations: details that are not as documented.
+        files: differences between changed copies and the installed files.
+        earlier: nightly runs with reports in neighbouring folders, the latest first.
     """
 
     started: str = ""
@@ -101,23 +100,21 @@ class ReportData:
 
 @dataclass(frozen=True, kw_only=True)
 class FrameworkOutcome:
-    """The verdict on one framework and what it rests on.
+    """The verdict on one framework with its reasons.
 
     Attributes:
-        details: how many had to be asked.
-        not_asked: those of them that were not, with the scopes in which they were not.
-        untested: tiers in which no test has passed, of those that had to be run.
         tests: tier -> outcome -> number of tests.
-        failures: the failed tests about this framework, as entries of the evidence.
-        verdicts: verdict lines by cell or group name.
-        throughput: algorithm -> what was measured of it and its verdicts by quantity, where that
-            was asked.
-        replays: cell -> what its replay came to.
-        not_judged: cell -> what it was not judged by beside its returns -> why.
-        lacking: package that is not installed, in a sentence -> what of the framework was not
-            checked without it: tests, and cells.
-        old_files: kind of file that past releases wrote -> what became of it, in clauses.
-        not_loaded: those of which nothing could be loaded here -> why, in clauses.
+        failures: the failed tests of this framework, as entries of the evidence.
+        verdicts: verdicts by cell or group name.
+        details: number of details to check.
+        not_asked: details that were not checked, with their scopes.
+        untested: required tiers in which no test has passed.
+        throughput: algorithm -> measurements and verdicts by quantity, if requested.
+        replays: cell -> result of its replay.
+        not_judged: cell -> secondary quantities that did not judge it -> why.
+        lacking: sentence on a missing package -> the tests and cells that need it.
+        old_files: kind of file of past releases -> results, in clauses.
+        not_loaded: kinds of which nothing could be loaded here -> why, in clauses.
     """
 
     framework: str
@@ -142,9 +139,7 @@ class FrameworkOutcome:
 
     @property
     def has_no_verdicts(self) -> bool:
-        """Return whether all tests passed but the trained runs are not judged, as with budget
-        smoke.
-        """
+        """Return whether tests passed and the trained runs are not judged, as with budget smoke."""
         return self.verdict == INCONCLUSIVE and not (self.verdicts or self.throughput)
 
     @property
@@ -166,19 +161,20 @@ class FrameworkOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
-    """Everything that a gate comes to.
+    """The result of a gate.
 
     Attributes:
         outcomes: by framework.
-        broken: entries of the evidence that say that the suite itself failed.
-        unjudged: cells, groups and tests that no verdict was reached on.
-        versions, sources, copies: full name of a framework -> package -> version, module ->
-            digest of the files, and module -> folder of what are not the installed files.
+        broken: entries of the evidence on failures of the suite itself.
+        unjudged: cells, groups and tests without a verdict.
+        versions: full name of a framework -> package -> version.
+        sources: full name of a framework -> module -> digest of its files.
+        copies: full name of a framework -> module -> folder, if it is not the installed one.
         alpha: probability of a false alarm.
-        seconds: of wall-clock time.
+        seconds: seconds of wall-clock time.
         exit_code: see ``gate.outcome.exit_code``.
-        notes: what is to be known of the runs, in sentences.
-        report_data: what a page shows beside the verdicts.
+        notes: sentences about the runs.
+        report_data: data of a page besides the verdicts.
     """
 
     outcomes: Sequence[FrameworkOutcome]

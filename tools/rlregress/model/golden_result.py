@@ -13,8 +13,8 @@ class Block:
     """The first block of steps and updates whose common digest differs.
 
     Attributes:
-        start, stop: numbers of its steps and updates, from 0; ``stop`` is not in it.
-        first, last: the same of the new recording; None: it ended before.
+        start, stop: numbers of its steps and updates, from 0; ``stop`` is excluded.
+        first, last: its first and last event in the new recording; None: that ended before.
     """
 
     start: int
@@ -28,14 +28,14 @@ class GoldenResult:
     """The differences between a golden file and a new recording.
 
     Attributes:
-        length: events that the golden file stands for.
-        comparison: of the events that have a digest each.
-        block: after them; None: all blocks are the same, or there are none.
+        length: number of events in the golden file, those in blocks included.
+        comparison: comparison of the events with their own digests.
+        block: the first differing block after them; None: there is none.
         failure: the error that ended the new recording, in words.
-        checkpoints: events after the first difference whose values are known, old and new.
-        versions: package -> its old and new version, where they differ; empty: not imported.
-        sources: files of the script and the library that differ, and their functions that do.
-        seeds: what is seeded -> the script's old and new seed, where they differ.
+        checkpoints: events after the first difference with stored values, old and new.
+        versions: package -> its old and new version, if they differ; empty: not imported.
+        sources: differing files of the script and the library -> their differing functions.
+        seeds: seeded generator -> old and new seed of the script, if they differ.
     """
 
     length: int

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: how the words on a file begin whose content is loaded alike, and of which only what the framework
-#: does with it differs.
+#: begin of the words on a file whose content loads the same, and only its use differs
 LOADED_ALIKE = "the file loads the same"
 
 
@@ -15,7 +14,7 @@ class LoadError:
     """An error of writing or loading a file.
 
     Attributes:
-        when: "write", "load", "use" of what was loaded, or "start", where the process ended.
+        when: "write", "load", "use" of the loaded object, or "start" if the process ended.
         error: type and message.
         at: file, line and function of the framework.
     """
@@ -32,24 +31,25 @@ class LoadError:
 class LoadedFile:
     """A kind of file that one version wrote, loaded by both.
 
-    The version that wrote it is the reference: what it does not repeat itself is not compared.
+    The version that wrote it, the writer, is the reference. Items that differ when the writer loads
+    the file twice are not compared.
 
     Attributes:
-        name: of the kind, such as "sac model".
+        name: name of the kind, such as "sac model".
         way: the functions that write and read it.
-        newer: the new version wrote it, and the old one loads it.
-        trusted: the version that wrote it loads its own only where PyTorch is told to trust them.
-        compared: items that were compared.
-        unstable: items that the version that wrote it does not repeat itself.
-        differing: how many of the compared items differ.
-        rounding: they are computed from what was loaded, and differ by rounding.
-        item: the first of them, with its words as the writer and as the other version loads it.
-        function: of the framework, where the first item comes from.
-        own_error: the version that wrote it cannot write, load or use it.
-        error: the other version cannot load or use it.
-        played: what its agent reached in the episodes that it played with both versions, in words;
-            empty: it played none.
-        unsupported: why the version that wrote it has no such file; empty: it has.
+        newer: whether the new version wrote it, and the old one loads it.
+        trusted: whether the writer loads its own files only if PyTorch may unpickle anything.
+        compared: number of compared items.
+        unstable: items that the writer does not load twice the same.
+        differing: number of compared items that differ.
+        rounding: whether the items are computed from the file and differ by rounding.
+        item: the first differing item.
+        writer, reader: this item, in words, as the writer and as the other version loads it.
+        function: the function of the framework that the item comes from.
+        own_error: the error of the writer on writing, loading or using it.
+        error: the error of the other version on loading or using it.
+        unsupported: why the writer has no such file; empty: it has.
+        played: returns of its agent in episodes with both versions, in words; empty: none.
     """
 
     name: str
@@ -84,13 +84,13 @@ class StoredFile:
     """The result for a file of ``baselines/saved`` with the installed packages.
 
     Attributes:
-        name: of the kind.
-        release: that wrote it.
-        file: what differs beside the items that are expected to; None: it was not loaded.
-        error_expected: that it does not load is known.
-        expected: known differences that are there, in words.
-        gone: known differences that are not.
-        refused: why it was not loaded; it is not the file that was recorded.
+        name: name of the kind.
+        release: the release that wrote it.
+        file: the result without expected differences; None: it was not loaded.
+        expected: known differences that occurred, in words.
+        gone: known differences that did not occur.
+        error_expected: whether it is known not to load.
+        refused: why it was not loaded: it is not the recorded file.
         skipped: why it cannot be loaded here.
     """
 
@@ -123,7 +123,7 @@ class StoredFile:
 
     @property
     def state(self) -> str:
-        """In words, where nothing failed."""
+        """The result in words, if nothing failed."""
         if self.skipped:
             return f"not loaded: {self.skipped}"
         if self.expected:
@@ -134,9 +134,9 @@ class StoredFile:
 
 
 def by_release(files: Sequence[StoredFile]) -> list[str]:
-    """One clause for each outcome of the files of a kind, with the releases that wrote them.
+    """Return a clause for each outcome of files of one kind, with the releases that wrote them.
 
-    Failures come first, and then what could not be loaded.
+    Failures come first, then files that could not be loaded.
     """
     texts: dict[str, list[str]] = {}
     for file in sorted(files, key=lambda file: (not file.failure, not file.skipped)):

@@ -1,7 +1,7 @@
-"""Options that several places take: commands, pytest, and the processes that these start.
+"""Options that commands, pytest and child processes share.
 
-Each is declared once, as a field of the dataclass that holds what was given: ``option`` for its
-words, the field for its type and default.
+Each is declared once, as a field of a dataclass. ``option`` states its name and help, the field its
+type and default.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-#: of options whose default does not say what they hold: names are comma-separated when written.
+#: kinds of options whose default does not show their type; names are separated by commas
 NAMES, NUMBER, PATH = "names", "number", "path"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """How an option is written.
+    """The name, help and limits of an option.
 
     Attributes:
-        flag: such as "--framework"; of what is on unless it is switched off "--returns".
-        short: such as "-n"; "" if there is none.
+        flag: such as "--framework"; "--returns" for an option that is on by default.
         help: one line, for the command line and for pytest.
-        metavar: stands for its value.
-        kind: ``NAMES``, ``NUMBER`` or ``PATH``; "" where the field's default says it.
+        short: such as "-n"; "" if there is none.
+        metavar: placeholder for its value in the help.
+        kind: ``NAMES``, ``NUMBER`` or ``PATH``; "" if the default shows its type.
         least, most: bounds of a number.
-        pytest: whether pytest takes it, too.
-        completed_by: name of what completes its value in a shell.
-        hidden: it is on a page alone, not in the help, which fits a screen.
+        pytest: whether pytest takes it too.
+        completed_by: name of the function that completes its value in a shell.
+        hidden: whether it is documented on a page only: the help must fit a screen.
     """
 
     flag: str
@@ -43,7 +43,7 @@ class Option:
 
 
 def option(default: Any, flag: str, help: str, **limits: Any) -> Any:
-    """A field of a dataclass that is an option."""
+    """Return a dataclass field that is an option."""
     return field(default=default, metadata={"option": Option(flag=flag, help=help, **limits)})
 
 
@@ -66,7 +66,7 @@ def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
     words: list[str] = []
     for name, (declared, default) in list_options(type(options)).items():
         value = getattr(options, name)
-        # no names are no names, as a list or a tuple; of None they are told apart
+        # an empty list equals an empty tuple, but not None
         usual = len(value) == 0 if default == () else value == default
         if not usual and (not only or name in only):
             words += written(declared, value)
@@ -74,11 +74,11 @@ def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
 
 
 def written(declared: Option, value: Any) -> list[str]:
-    """An option with a value, as words of a command line."""
+    """Format an option with a value as words of a command line."""
     if isinstance(value, bool):
         return [declared.flag if value else negated_flag(declared)]
     if declared.kind == NAMES and not isinstance(value, str):
-        # an empty list differs from none at all: of scenarios "none"
+        # an empty list is not the default: for scenarios it is "none"
         return [declared.flag, ",".join(value) or "none"]
     return [declared.flag, f"{value:g}" if isinstance(value, float) else str(value)]
 

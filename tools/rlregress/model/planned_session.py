@@ -10,17 +10,17 @@ from rlregress.model.cells import Verdict
 
 @dataclass(frozen=True, kw_only=True)
 class CellPlan:
-    """One cell.
+    """The plan of one cell.
 
     Attributes:
-        damaged: what is wrong with records that cannot be read.
-        done: runs that have a record.
-        until: runs in all that its next look waits for; 0 if it is decided.
-        undone: those of them that have no record yet.
-        seconds: CPU seconds of one run, as far as stored runs tell.
-        replay: what a replay of it executes, in words; empty: it has none.
+        damaged: descriptions of unreadable records.
+        done: number of runs with a record.
+        until: total of runs that its next look waits for; 0 if it is decided.
+        undone: number of these without a record.
+        seconds: CPU seconds of one run, estimated from stored runs; 0 without any.
+        banded: whether it is judged by a published band.
+        replay: description of its replay; empty: it has none.
         replay_seconds: CPU seconds of the replay.
-        banded: it is judged against a published band, not against stored runs.
     """
 
     name: str
@@ -45,14 +45,13 @@ class Gate:
 
     Attributes:
         seeds: new runs of a cell, judged at one look; 0: the sequential gate.
-        chosen: it is the gate of the session.
-        cells: cells, and what of them is judged by the training too -> share of the stored mean
-            that a drop needs to be seen; None: none is.
-        groups: the same of groups -> share of the stored means that the cells must lose together.
-        critics: cells and then groups whose critics are judged -> how many times as large an
-            error has to be to be seen; None: none is.
-        expected: CPU seconds on average, if nothing changed.
-        most: CPU seconds, if every cell comes to the last look.
+        chosen: whether it is the gate of the session.
+        cells: judged name of a cell -> smallest detected drop, as a share of the stored mean; None:
+            no drop is detected.
+        groups: judged name of a group -> smallest detected common drop, as a share.
+        critics: judged name of a critic -> smallest detected factor of its error; None: none.
+        expected: average CPU seconds if nothing changed.
+        most: CPU seconds if every cell needs the last look.
     """
 
     seeds: int
@@ -71,14 +70,14 @@ class Gate:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """Which gate sees a drop that is asked for.
+    """The gate that detects a requested drop.
 
     Attributes:
-        what: the drop, and the cells that it is about, in words.
-        gate: one that sees it in all of them, or in their groups: that of a session that has begun,
-            or the cheapest; None: none does.
-        missing: of each cell or group in which none does, what would.
-        unknown: why what a gate sees is not known; empty if it is.
+        what: the drop and its cells, in words.
+        gate: the gate that detects it in all cells or groups: that of a session that has begun, or
+            else the cheapest; None: no gate does.
+        missing: cell or group in which no gate detects it -> how many seeds would.
+        unknown: why detectable drops are unknown; empty if they are known.
     """
 
     what: str
@@ -92,8 +91,9 @@ class Makespan:
     """Seconds from the first start to the last end.
 
     Attributes:
-        seconds: on average; ``low`` and ``high``: 90 % of what was drawn lies between.
-        bound: less is not possible, if runs take as long as expected.
+        seconds: average.
+        low, high: 90 % of the simulated makespans lie between.
+        bound: lower bound if runs take as long as expected.
     """
 
     seconds: float
@@ -107,20 +107,20 @@ class SessionPlan:
     """The plan and progress of a session.
 
     Attributes:
-        description: cells, runs, and what is already there, in one phrase.
+        description: cells, runs and finished runs, in one phrase.
         looks: new runs of a cell in all at each look.
         judged: whether the budget's returns are judged.
-        begun: any of its runs has a record.
+        begun: whether any of its runs has a record.
         gates: the gate of the session and others.
-        measured: how many runs are done and tell how long runs take here.
-        seconds: of the runs of the next look that are left, one after the other, without
-            evaluations on the way.
-        makespan: of these runs on the workers, each with its start; None: not known.
-        evaluations: of one run, the one after the training among them.
-        not_judged: cells with stored runs -> what they are not judged by beside returns -> why.
-        excluded: what is left out and why, a line for each framework, algorithm and set.
-        wanted: which gate sees the drop that was asked for; empty if none was.
-        detects: framework -> algorithm -> the smallest drops that the chosen gate would detect, as
+        measured: number of finished runs, from which seconds are estimated.
+        seconds: sequential seconds of the remaining runs of the next look, without evaluations
+            during the training.
+        makespan: makespan of these runs on the workers, starts included; None: unknown.
+        evaluations: evaluations of one run, the one after the training included.
+        not_judged: cell with stored runs -> secondary quantities that do not judge it -> why.
+        excluded: left out cells with reasons, a line for each framework, algorithm and set.
+        wanted: the gates that detect the requested drop; empty: none was requested.
+        detects: framework -> algorithm -> the smallest drops that the chosen gate detects, as
             shares of the stored mean: of training or evaluation, and of evaluation; None: none.
     """
 
@@ -147,10 +147,10 @@ class Standing:
     """The verdicts of the looks so far.
 
     Attributes:
-        look: how many looks were taken.
-        verdicts: of the cells that get no more runs and of their groups, and of what is judged
-            beside their returns. All but ``regressed`` may still change with the other cells.
-        undecided: ids of the cells that get more runs.
+        look: number of looks taken.
+        verdicts: verdicts on decided cells, their groups and secondary quantities. All except
+            ``regressed`` may still change with the other cells.
+        undecided: ids of the cells that need more runs.
     """
 
     look: int

@@ -1,7 +1,7 @@
 """The judged quantities of a run: returns, the accuracy of its critic, logged diagnostics.
 
-Each is one number a run. They are tested alike and in one family, of which each has a stated share;
-the words in which a change is told differ.
+Each is one number of a run. All are tested in the same way and in one family, in which each has a
+stated share of the error. Changes are described in different words.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: no error of a critic counts as larger; the same number as ``inside.critic.LARGEST_ERROR``
+#: errors of critics are cut off here; the same number as ``inside.critic.LARGEST_ERROR``
 LARGEST_ERROR = 100.0
 
 
@@ -31,7 +31,7 @@ def returns_scale(stored: ArrayLike) -> float:
 
 
 def percent(share: float) -> str:
-    """A share in whole percent, one below ten in two digits."""
+    """Format a share in whole percent, or with two digits below ten percent."""
     return f"{share:.0%}" if share >= 0.0995 else f"{100 * share:.2g}%"
 
 
@@ -40,22 +40,22 @@ class Quantity:
     """One number of a run.
 
     Attributes:
-        name: as it stands behind the name of a cell.
-        share: its part of the error of a family, in proportion to those of the others.
-        missing: what is wrong with runs that have no number, in words.
+        name: suffix of the name of a cell.
+        share: its share of the error of a family, relative to the other quantities.
+        missing: predicate about runs without a number.
     """
 
     name: str
     share: float
     missing: str = "do not tell it"
 
-    #: neither direction is worse: it is judged both ways, at the first look, beside gains
+    #: whether neither direction is worse; then both are tested at the first look, with the gains
     two_sided = True
-    #: what a verdict would have seen, in a word or two
+    #: what a verdict would have detected, in a few words
     effect = "change"
 
     def named(self, cell: str) -> str:
-        """The name under which this is judged of a cell or a group: returns under its own."""
+        """Return the name of the verdict on this quantity of a cell or a group."""
         return f"{cell} {self.name}"
 
     def scale(self, stored: ArrayLike) -> float:
@@ -63,7 +63,7 @@ class Quantity:
         return returns_scale(stored)
 
     def largest_loss(self, stored: ArrayLike) -> float:
-        """The largest difference from the mean of stored numbers [m] that there can be."""
+        """Return the largest possible drop below the mean of stored numbers [m]."""
         return math.inf
 
     def describe_change(self, fraction: float) -> str:
@@ -75,16 +75,16 @@ class Quantity:
         return f"{self.name} changed by {fraction:+.0%}"
 
     def loss(self, share: float) -> str:
-        """A loss, or a change, of this share of the scale, in words."""
+        """Describe a loss or change of this share of the scale."""
         return f"a change of {percent(share)}"
 
     def common_loss(self, share: float) -> str:
-        """The same in every cell of a group, in words."""
+        """Describe the same loss or change in every cell of a group."""
         return f"a common change of {percent(share)}"
 
     def nothing_detectable(self) -> str:
         """Describe that no loss would be rejected with 80 % power."""
-        return f"at Holm's first step no {self.effect} can be seen"
+        return f"no {self.effect} would be detected with 80 % power"
 
 
 class _Returns(Quantity):
@@ -140,18 +140,18 @@ class _Critic(Quantity):
 RETURNS = _Returns(name="returns", share=0.8, missing="failed")
 TRAINING = _Training(name="training", share=0.8, missing="have no training return")
 CRITIC = _Critic(name="critic", share=0.2, missing="have no critic that can be compared")
-#: what a framework logs of its updates, by name (``inside/diagnostics.py``)
+#: numbers that frameworks log about their updates, by name (``inside/diagnostics.py``)
 DIAGNOSTICS = {name: Quantity(name=name, share=0.25) for name in ("entropy", "kl", "temperature")}
-#: what is judged beside returns
+#: quantities besides returns
 SECONDARY = (TRAINING, CRITIC, *DIAGNOSTICS.values())
-#: of what is smaller a loss, which makes a framework ``regressed``
+#: quantities for which a smaller number is a loss and makes a framework ``regressed``
 ONE_SIDED: tuple[Quantity, ...] = (RETURNS, TRAINING, CRITIC)
-#: all of them, by name
+#: all quantities by name
 BY_NAME = {quantity.name: quantity for quantity in (RETURNS, *SECONDARY)}
 
 
 def quantity_of(name: str) -> Quantity:
-    """The quantity that is judged under a name; see ``Quantity.named``."""
+    """Return the quantity of a judged name; see ``Quantity.named``."""
     last = name.rpartition(" ")[2]
     return next(
         (quantity for quantity in SECONDARY if name == quantity.named(name[: -len(last) - 1])),
@@ -160,15 +160,15 @@ def quantity_of(name: str) -> Quantity:
 
 
 def cell_of(name: str) -> str:
-    """The cell, or the group, that a name is about; see ``Quantity.named``."""
+    """Return the cell or group of a judged name; see ``Quantity.named``."""
     return name if quantity_of(name) is RETURNS else name.rpartition(" ")[0]
 
 
 def shares(counts: Mapping[Quantity, int]) -> dict[Quantity, float]:
-    """The share of the error that each quantity of a family has; of one alone it is all.
+    """Return the share of the error of each quantity in a family.
 
     Args:
-        counts: how many hypotheses there are about each.
+        counts: number of hypotheses about each; a single quantity gets the whole error.
     """
     total = sum(quantity.share for quantity, count in counts.items() if count)
     return {quantity: quantity.share / total for quantity, count in counts.items() if count}

@@ -1,4 +1,4 @@
-"""Recorded traces, and what two of them say of each other."""
+"""Recorded traces, and the differences between two of them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-#: labels of the two versions; a line about one of them begins with its label.
+#: labels of the two versions; a line about one of them begins with its label
 VERSIONS = ("old", "new")
-#: the part of an event of a file that is not compared: why.
+#: name of the part of an event that holds the reason why a file is not compared
 LOST = "not compared"
 
 
@@ -21,13 +21,15 @@ def in_words(labels: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """A recorded value: equal digests are equal types and bits; the rest explains a difference.
+    """A recorded value.
+
+    Values with equal digests have equal types and bits. The other attributes describe a difference.
 
     Attributes:
-        norm: of all numbers; None if they are none.
-        values: the first ones.
-        shadow: two random projections of all of them; empty where ``values`` are all of them.
-        text: of a part that is words.
+        norm: norm of all numbers; None if it has no numbers.
+        values: the first numbers.
+        shadow: two random projections of all numbers; empty if ``values`` holds all.
+        text: text of a part that is not numeric.
         types: names, Python types, dtypes, shapes, devices and layouts; see ``events.types_of``.
     """
 
@@ -53,18 +55,17 @@ class Event:
     """One event.
 
     Attributes:
-        kind: "reset", "step", "output" (what a vector environment, a normaliser or a collector
-            hands out), "draw", "data", "parameters", "loss" (what a loss module returns),
-            "backward", "optimizer", "write", "log" (a value that is logged),
-            "module" (what one that is no loss returns), "final", of the networks as the training
-            leaves them, "file" (one that was written) or "printed" (on a stream).
-        name: which one of its kind.
+        kind: "reset", "step", "output" (of a vector environment, normaliser or collector), "draw",
+            "data", "parameters", "loss" (output of a loss module), "backward", "optimizer",
+            "write", "log" (a logged value), "module" (output of another module), "final" (the
+            networks after the training), "file" (a written file) or "printed" (on a stream).
+        name: name or number within its kind.
         file, line, function: the nearest frame of the traced code; empty and 0 if there was none.
-        parts: in the order in which one follows from the other.
+        parts: its values, in the order in which they depend on each other.
         callers: frames of the traced code above that one, the nearest first.
-        error: the error that a framework answers with, in words; empty: it answers otherwise.
-        named: what it consists of, by the part and the name of a parameter or an entry; of the
-            event alone in which two traces first differ.
+        error: error of the framework, in words; empty: it raised none.
+        named: part and name of a parameter or entry -> its value; only for the event in which two
+            traces first differ.
     """
 
     index: int
@@ -80,15 +81,15 @@ class Event:
 
     @property
     def key(self) -> tuple[str, str]:
-        """The part of an event that is compared: neither its place, which moves, nor its values."""
-        # by its number: a class of another name may do the same
+        """Kind and name, by which events of two traces are matched; places and values differ."""
+        # by its number, because a class of another name may do the same
         numbered = self.kind in ("optimizer", "loss", "module")
         name = self.name.rpartition(" ")[2] if numbered else self.name
         return self.kind, name
 
     @property
     def is_answer(self) -> bool:
-        """Return whether the training itself shows it, outside of the traced code."""
+        """Return whether it is a result of the training, outside of the traced code."""
         return self.kind == "output" and not self.file
 
     @property
@@ -102,11 +103,11 @@ class Event:
 
 
 def in_places(error: str, at: str, by: str) -> str:
-    """An error with its places.
+    """Return an error with its places.
 
     Args:
         at: "file:line function" of the innermost frame of the library.
-        by: the same of the script, or of the suite's training, that called it.
+        by: the frame of the script, or of the suite's training, that called it.
     """
     caller = f", called by {by}" if by and by != at else ""
     return f"{error} at {at or 'an unknown place'}{caller}"
@@ -114,10 +115,10 @@ def in_places(error: str, at: str, by: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """Everything that was recorded of one run.
+    """The recording of one training.
 
     Attributes:
-        header: versions, what was seeded, failure, times.
+        header: versions, seeded generators, failure, times.
     """
 
     header: Mapping[str, Any]
@@ -137,7 +138,7 @@ class Trace:
     def unsteady(self) -> frozenset[tuple[str, str, int, str]]:
         """Parts of written output that differed when the training was recorded again.
 
-        Kind and name of the event, which one of that name, and its part; empty: all of it.
+        Kind, name and number of the event, and its part; an empty part stands for all.
         """
         return frozenset((k, n, i, p) for k, n, i, p in self.header.get("unsteady", ()))
 
@@ -164,11 +165,11 @@ class Trace:
         return bool(self.header.get("generated"))
 
     def count(self, kind: str) -> int:
-        """How many events of a kind there are."""
+        """Return the number of events of a kind."""
         return sum(event.kind == kind for event in self.events)
 
 
-#: a number in a text, with the blanks that fill a column.
+#: a number in a text, with the blanks that fill a column
 _NUMBER = re.compile(r"\s*(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)\s*")
 
 
@@ -177,11 +178,10 @@ def _words_of(part: Part) -> str:
 
 
 def difference(old: Part, new: Part) -> float:
-    """Relative size of the difference, from the numbers that were kept; infinite if they say none,
-    and of other types, which are no rounding.
+    """Estimate the norm of the difference of two values over their norm, from recorded numbers.
 
-    The gap of norms, first values and projections, over the norm: an estimate of the norm of the
-    difference over the norm.
+    It is the largest difference of norms, first values and projections, over the larger norm. It is
+    infinite for other types, and if numbers cannot explain the difference.
     """
     if old.digest == new.digest:
         return 0.0
@@ -192,13 +192,13 @@ def difference(old: Part, new: Part) -> float:
         return math.inf
     pairs.append((old.norm, new.norm))
     if old.text and (_words_of(old) != _words_of(new) or all(x == y for x, y in pairs)):
-        # other words around the numbers, or the same number in another notation
+        # different words around the numbers, or the same number in another notation
         return math.inf
-    # a number that is none on one side is no rounding
+    # NaN or infinity in one version is not a rounding difference
     if not all(math.isfinite(number) for pair in pairs for number in pair):
         return math.inf
     gap, scale = max(abs(x - y) for x, y in pairs), max(old.norm, new.norm)
-    # another digest of the same numbers: digits that are not kept
+    # equal numbers with different digests differ in digits that are not recorded
     return gap / scale if scale else 0.0
 
 
@@ -215,7 +215,7 @@ def describe_other_types(old: str, new: str) -> str:
     )
     names, new_names = ([name for name, _ in items] for items in (old_items, new_items))
     type_by_name = dict(new_items)
-    # values of one line, such as the fields of a minibatch, have no names
+    # with the same names, values are compared in order: fields of a minibatch have no names
     after = (
         [old_type for _, old_type in new_items]
         if names == new_names
@@ -230,7 +230,7 @@ def describe_other_types(old: str, new: str) -> str:
     return f"{_OTHER_NAMES}{', '.join(only[0])} where the old version has {', '.join(only[1])}"
 
 
-#: how the words on names begin that only one version has.
+#: begin of the words on names that only one version has
 _OTHER_NAMES = "other names: "
 
 
@@ -272,7 +272,7 @@ class Divergence:
             if name.startswith(f"{self.part} ")
             and _digest(old_entries, name) != _digest(new_entries, name)
         ]
-        # what is no mapping, and not made of parts, has one entry without a name
+        # a value without entries is stored as one entry without a name
         return [name for name in names if name]
 
     @property
@@ -285,7 +285,7 @@ class Divergence:
 
     @property
     def types(self) -> str:
-        """In words, which types differ; empty: none, or other events."""
+        """Description of differing types; empty: none differ, or the events do."""
         if self.old is None or self.new is None:
             return ""
         if self.part not in self.old.parts or self.part not in self.new.parts:
@@ -301,7 +301,7 @@ class Divergence:
 
     @property
     def ratio(self) -> float | None:
-        """New over old of the first values, or of the norms, where that is a number."""
+        """Ratio of the new to the old value, or of the norms, if that is a number."""
         if self.old is None or self.new is None or not self.part or self.types:
             return None
         return _ratio(self.old.parts.get(self.part), self.new.parts.get(self.part))
@@ -327,12 +327,12 @@ def _ratio(old: Part | None, new: Part | None) -> float | None:
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """How far the values of one loss are apart after the first difference.
+    """The growth of the difference between the values of one loss.
 
     Attributes:
-        first: the first backward pass of this loss there, on the old version.
-        optimizer: the number of the optimiser that steps next; empty if none does.
-        gaps: relative differences, one after the other.
+        first: the first backward pass of this loss after the first difference, in the old version.
+        optimizer: number of the optimiser that steps next; empty: none does.
+        gaps: relative differences in the order of time.
     """
 
     first: Event
@@ -346,15 +346,15 @@ class Comparison:
 
     Attributes:
         verdict: "equal", "close" or "diverged".
-        compared: events that were compared.
-        first: where they part; None if they are equal. In numbers or order, if they ever do.
-        growth: of each loss, after the first difference.
-        extra: events that only one side has, skipped where both go on alike.
-        equal: events that were the same to the bit before the first difference.
-        rounding: where arithmetic had parted by a rounding before ``first``, if it had.
-        interface: where names, types or shapes differ first, if they do.
-        numbers: where numbers or order diverge after ``first``, which is another type.
-        not_compared: last events of "close" traces: rounding alone may make them others.
+        compared: number of compared events.
+        first: the first difference, in numbers or order if there is one; None: they are equal.
+        growth: growth of the difference of each loss after ``first``.
+        extra: events that only one version has, after which both continue the same.
+        equal: number of bit-identical events before the first difference.
+        rounding: an earlier difference of rounding, if there is one.
+        interface: the first difference in names, types or shapes, if there is one.
+        numbers: the first difference in numbers or order, if ``first`` is one of types.
+        not_compared: number of the last events of "close" traces that rounding alone may change.
     """
 
     verdict: str
@@ -375,9 +375,7 @@ class Comparison:
 
     @property
     def trains_the_same(self) -> bool:
-        """Return whether the training is the same and only logs, written files or printed
-        text differ.
-        """
+        """Return whether only logs, written files or printed text differ."""
         return self._is_of(("logs", "files", "printed"))
 
     def _is_of(self, kinds: Sequence[str]) -> bool:
@@ -392,8 +390,8 @@ class Crash:
         side: "old" or "new".
         error: type and message, in one line.
         at: "file:line function" of the innermost frame of the framework.
-        by: the same of the script, or of the suite's training, that called it.
-        executed: what was recorded up to the error; None where a signal ended the process.
+        by: the frame of the script, or of the suite's training, that called it.
+        executed: the trace up to the error; None if a signal ended the process.
     """
 
     side: str
@@ -408,13 +406,12 @@ class Crash:
 
 @dataclass(frozen=True, kw_only=True)
 class NotTraced:
-    """A training that could not be held against the other side.
+    """A training that could not be compared with the other version.
 
     Attributes:
-        sides: label -> why there is no trace of it.
-        supported: label -> whether the framework has there what the training is about. What no side
-            offers is no gap; what one side alone offers is new, or gone.
-        crash: the code under test fails on one side before it has trained; None: it does not.
+        sides: label of a version -> why it has no trace.
+        supported: label of a version -> whether the framework has the feature that is trained.
+        crash: the error of the code under test in one version before it trained; None: none.
     """
 
     name: str
@@ -424,7 +421,7 @@ class NotTraced:
 
     @property
     def counts(self) -> bool:
-        """Return whether it is a gap: both versions have it."""
+        """Return whether the missing trace is a gap: both versions have the feature."""
         return all(self.supported.values())
 
     def __str__(self) -> str:
@@ -434,13 +431,13 @@ class NotTraced:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced:
-    """A training on both sides.
+    """A training that ran on both versions.
 
     Attributes:
-        name: of the training.
-        repeats: the traces repeat themselves to the bit; otherwise nothing is proved.
-        notes: what the tracer seeded, and what is out of control.
-        crash: the code under test fails on one side amid the training; None: it does not.
+        name: name of the training.
+        repeats: whether the traces repeat themselves to the bit; otherwise they prove nothing.
+        notes: sentences on seeded generators and uncontrolled sources.
+        crash: the error of the code under test in one version during training; None: none.
     """
 
     name: str
@@ -453,7 +450,7 @@ class Traced:
 
     @property
     def algorithm(self) -> str:
-        """The algorithm that was trained; of a script, its file."""
+        """The trained algorithm, or the file of a script."""
         return self.name.partition(" ")[0]
 
     @property
@@ -475,13 +472,13 @@ class Traced:
 
     @property
     def proved(self) -> bool:
-        """The two sides do the same, as far as this training goes."""
+        """Return whether this training shows that both versions do the same."""
         comparison = self.comparison
         return comparison.verdict != "diverged" and not comparison.not_compared and self.repeats
 
     @property
     def word(self) -> str:
-        """The verdict of the comparison, or that there can be none."""
+        """The verdict of the comparison, with a note if the trace does not repeat itself."""
         verdict = (
             "differs in logs only" if self.comparison.in_logs_only else self.comparison.verdict
         )
@@ -491,14 +488,14 @@ class Traced:
 
 
 def share(traced: Trace) -> float | None:
-    """Share of the executable lines that a training has reached; None if they were not noted."""
+    """Return the executed share of the executable lines; None if lines were not recorded."""
     rows = list(traced.header["lines"].values())
     executable = sum(len(lines_of_file) for _, lines_of_file in rows)
     return sum(len(hit) for hit, _ in rows) / executable if executable else None
 
 
 def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
-    """The new version's files -> lines that no training executed, of the functions that ran."""
+    """Return file of the new version -> lines of executed functions that no training ran."""
     executable_lines: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}
     for training in traced:
@@ -512,7 +509,7 @@ def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
 
 
 def ranges(lines: Iterable[int]) -> str:
-    """Line numbers as ranges."""
+    """Format line numbers as ranges."""
     spans: list[list[int]] = []
     for line in sorted(lines):
         if spans and line == spans[-1][1] + 1:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from rlregress.model.verdict import REPRODUCED
 
-#: another state than ``REPRODUCED``: other numbers, or nothing could be compared
+#: states besides ``REPRODUCED``: other numbers, or nothing could be compared
 DIFFERS, NOT_REPLAYED = "differs", "not replayed"
-#: what a row of digests (``inside.trail``) is of, in its order
+#: kinds of the digests in a row (``inside.trail``), in its order
 KINDS = ("environment", "random draws", "gradients", "parameters")
 
 
@@ -18,17 +18,17 @@ class Replay:
     """The result of the replay of a cell.
 
     Attributes:
-        cell: id of the cell whose fresh seeds it stands for.
+        cell: id of the cell whose fresh seeds it replaces.
         replayed: id of the cell that was trained.
-        seed: of the stored run.
+        seed: seed of the stored run.
         state: ``REPRODUCED``, ``DIFFERS`` or ``NOT_REPLAYED``.
-        reason: what was found, in a sentence.
-        first: where the two runs differ first.
-        moved: versions and code that are not those of the stored run, in words.
-        not_checked: what the replay says nothing of, in words.
-        steps: environment steps that have the same numbers.
-        lines: file of the algorithm -> lines of its functions that ran, and all of them.
-        seconds: of CPU time.
+        reason: the result in a sentence.
+        first: place of the first difference.
+        moved: versions and code that differ from those of the stored run, in words.
+        not_checked: properties that the replay does not check, in words.
+        steps: number of environment steps with the same numbers.
+        lines: file of the algorithm -> executed lines of its functions, and all of them.
+        seconds: CPU seconds.
     """
 
     cell: str

@@ -14,15 +14,15 @@ STATES = ("done", "failed", *LEFT)
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A run that somebody does, or has left undone.
+    """An attempt at a run that is in progress, stuck or stopped.
 
     Attributes:
         silent: seconds since its last heartbeat.
-        share: of its steps that are trained, by what it reports, or by the checkpoint that it
-            was continued from or has left; 0 where nothing says it.
-        wall_seconds: of these steps, also by attempts before it.
-        why: it was stopped; empty for one that goes on.
+        share: trained share of its steps, from its progress report or its checkpoint; 0: unknown.
+        wall_seconds: seconds of these steps, in earlier attempts too.
+        why: why it was stopped; empty: it continues.
         where: host, process, task of Slurm.
+        restarts: number of earlier attempts.
         state: ``running``, ``stuck`` or ``stopped``.
     """
 
@@ -41,15 +41,15 @@ class Survey:
     """The state of a store.
 
     Attributes:
-        counts: group -> state -> how many runs; those that failed are not counted as done.
-        attempts: what is running, stuck or stopped.
-        reasons: why runs failed -> how many, of the ``read`` failed runs.
-        duplicates, damaged: files.
-        unbegun: of the stopped runs, those that Slurm was given and that it ended before an attempt
-            began.
-        own_clock: ages are by the clock of this machine, as the store cannot be written.
-        seconds_left: until all that is listed is done, with as many at a time as are running; None
-            if none is, or no run tells how long it takes.
+        counts: group -> state -> number of runs; failed runs do not count as done.
+        attempts: attempts that are running, stuck or stopped.
+        reasons: reason of a failure -> number of runs, among the ``read`` failed runs.
+        read: number of failed runs whose reasons were read.
+        duplicates, damaged: files with duplicates and damaged records.
+        unbegun: number of stopped runs whose Slurm tasks ended before an attempt began.
+        own_clock: whether ages are by this machine's clock, because the store is not writable.
+        seconds_left: seconds until all listed runs are done, with as many at a time as now; None:
+            no run is running, or its length is unknown.
     """
 
     counts: Mapping[str, Counter[str]]
@@ -64,7 +64,7 @@ class Survey:
 
     @property
     def total(self) -> Counter[str]:
-        """State -> how many runs of all groups."""
+        """State -> number of runs of all groups."""
         return sum(self.counts.values(), Counter())
 
 
@@ -73,11 +73,12 @@ class Audit:
     """The result of reading every record of a store.
 
     Attributes:
-        records, failed: how many can be read; of them, how many of failed runs.
-        damaged: records that cannot be used, and why.
-        wrong: what else is wrong, a sentence each.
-        notes: what is no fault, and is to be known before runs are judged together.
-        missing: how many runs of the manifest have no record; None: no manifest was given.
+        records: number of intact records.
+        failed: number of these of failed runs.
+        damaged: unusable record -> why.
+        wrong: other problems, a sentence each.
+        notes: sentences that are no problems but matter if runs are judged together.
+        missing: number of runs of the manifest without a record; None: there is no manifest.
     """
 
     records: int
@@ -93,9 +94,10 @@ class Merged:
     """The result of a merge.
 
     Attributes:
-        new, equal: records that were copied; that were there with the same result.
-        differing: that were there with another result, and which files.
-        damaged: that were left out, and why.
+        new: number of copied records.
+        equal: number of records that existed with the same result.
+        differing: sentences on records that existed with another result.
+        damaged: record that was left out -> why.
     """
 
     new: int

@@ -1,4 +1,4 @@
-"""How a verdict is shown: one of five tones, each with a sign for those who see no colours."""
+"""Tones for verdicts: colours, each with a sign for readers who see none."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rlregress.model.verdict import (
 
 GOOD, BAD, UNSURE, OTHER, NOTHING = "good", "bad", "unsure", "other", "nothing"
 SIGNS = {GOOD: "✓", BAD: "✕", UNSURE: "?", OTHER: "≠", NOTHING: "–"}
-#: what was checked in part has no green tick.
+#: a partly checked upgrade gets no green tick
 OF_VERDICT = {
     HOLDS: GOOD, REPRODUCED: GOOD, FORMULAS_HOLD: GOOD, UNCHANGED: GOOD, REGRESSED: BAD,
     NEW_FAILS: BAD, PARTLY: UNSURE, REPAIRED: OTHER, ROUNDED: OTHER, NOTHING_HERE: NOTHING,

@@ -10,17 +10,17 @@ from rlregress.model.verdict import EXIT_CODES, REGRESSED, worst_verdict
 
 @dataclass(frozen=True, kw_only=True)
 class Shift:
-    """Since when something regressed or improved.
+    """The time and size of a regression or improvement.
 
     Attributes:
         night, earliest, latest: numbers of nights: the first of the new level, and the ends of its
             interval. Without numbers, the first night with this verdict, three times.
         before, after: means of the levels; None: there are no numbers, or they show no change.
-        share: of the change, of the scale of what was before.
-        versions: (package, old, new) of those that differ between the last night before the
-            interval and its last one.
-        conditions: what else differs between the two, in words.
-        is_dated: False if no night came before it.
+        share: the change over the scale of the numbers before it.
+        versions: (package, old, new) of packages that differ between the last night before the
+            interval and its last night.
+        conditions: other differences between these two nights, in words.
+        is_dated: whether there are nights before it.
     """
 
     night: int
@@ -39,15 +39,15 @@ class Row:
     """The judgements of many checks under one name.
 
     Attributes:
-        name: of a framework and a budget, a cell, a group, or what was judged beside returns.
-        quantity: what its numbers are: a quantity of returns or of throughput; empty: it has none.
-        verdict: of the last check that could tell if that is regressed, else of the last one.
-        verdicts: verdict -> nights.
+        name: name of a framework and a budget, a cell, a group, or a secondary quantity.
+        quantity: quantity of returns or throughput of its numbers; empty: it has none.
+        verdict: verdict of the last conclusive check if it is regressed, else of the last check.
+        verdicts: verdict -> number of nights.
         first: number of the first night that regressed; None: none did.
-        nights: numbers of the nights that have numbers [T].
-        means: of the new runs, or processes, of these nights [T].
-        runs: how many of them there are.
-        shift: of a verdict that is regressed or improved.
+        nights: numbers of the nights that have values [T].
+        means: means of the new runs, or processes, of these nights [T].
+        runs: number of runs or processes.
+        shift: the change, if the verdict is regressed or improved.
     """
 
     name: str
@@ -73,9 +73,10 @@ class Trend:
     """The trend over many nightly runs.
 
     Attributes:
-        dates: of the nights, by number: when each began, UTC.
-        left_out: sentences about what was not read, or not judged.
-        frameworks, rows: verdicts of frameworks, and of all that they rest on.
+        dates: start of each night, by number, UTC.
+        left_out: sentences about reports that were not read or judged.
+        frameworks: verdicts on frameworks.
+        rows: verdicts on cells, groups, secondary quantities and throughput.
     """
 
     dates: tuple[str, ...]
@@ -93,7 +94,7 @@ class Trend:
 
     @property
     def verdict(self) -> str:
-        """The worst of the frameworks; of the rest only what regressed counts, as in a check."""
+        """The worst verdict of the frameworks; other rows count only if they regressed."""
         regressed = [row.verdict for row in self.rows if row.verdict == REGRESSED]
         return worst_verdict([*regressed, *(row.verdict for row in self.frameworks)])
 

@@ -16,25 +16,24 @@ from rlregress.model.fault_results import Mutant
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
-#: why a probe gave no answer: a package of others is missing, the framework does not have what it
-#: asks about, the code is none that it knows, it ended in an error, there is no such probe, or
-#: the time for probes was over.
+#: reasons without a result: another package is missing, the framework lacks the feature, the probe
+#: does not know the code, it ended in an error, there is no probe, or there was no time left
 PACKAGE, ABSENT, UNKNOWN_CODE, ERROR, NO_PROBE = "package", "absent", "code", "error", "no probe"
 LATE = "time"
-#: changed functions of which a page shows the lines, under one heading.
+#: most changed functions whose lines a page shows under one heading
 MOST_HUNKS = 40
-#: whose code raised the error: this library's, or the framework's.
+#: origins of an error: code of this library, or of the framework
 SUITE, FRAMEWORK = "suite", "framework"
-#: how a changed detail stands to what is documented of the new version's version.
+#: standing of a changed detail if nothing is documented for the new version
 UNDOCUMENTED = "not documented"
-#: verdicts on returns that settle what differs.
+#: verdicts on returns that settle whether differences matter
 _SETTLED = (HOLDS, IMPROVED, MOVED)
-#: what returns settle: not what breaks a user's code.
+#: kinds of entries that returns settle; changes that break user code are not among them
 _OF_TRAINING = (*model.CODE, model.TRAINING, model.DETAIL, model.DEFAULT, model.ENVIRONMENT)
 
 
 def vector(numbers: tuple[float, ...]) -> str:
-    """Numbers as a reader wants them."""
+    """Format numbers for a reader."""
     text = ", ".join(f"{x:.7g}" for x in numbers[:8])
     return f"[{text}{', ...' if len(numbers) > 8 else ''}]"
 
@@ -44,14 +43,14 @@ class Answer:
     """The answer of one probe.
 
     Attributes:
-        variant: as judged; None if no one variant matches, or if there was no answer.
-        observed: the vector, or None if there was no answer.
+        variant: the matching variant; None if there is none or more than one, or no result.
+        observed: the observed vector; None without a result.
         text: the variant, or why there is none.
-        why: "" if there was an answer, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
-        error_origin: of an error, ``SUITE``, ``FRAMEWORK`` or "other".
-        place: of an error, where it was raised.
-        near: the nearest variants, with what each expects, if none matches.
-        called: file and name of functions of the framework that the probe has entered.
+        why: "" with a result, else ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE`` or ``ERROR``.
+        error_origin: for an error, ``SUITE``, ``FRAMEWORK`` or "other".
+        place: for an error, its place.
+        near: the nearest variants with their expected vectors, if none matches.
+        called: file and name of the framework's functions that the probe runs.
     """
 
     variant: str | None
@@ -69,9 +68,9 @@ class ChangedDetail:
     """A detail that differs between the two versions.
 
     Attributes:
-        question: what is checked.
-        consequence: what it means for a training.
-        meanings: the formula of either variant in words; empty where there is none.
+        question: the question of the detail.
+        consequence: its effect on a training.
+        meanings: the formula of either variant in words; empty if there is none.
     """
 
     id: str
@@ -95,11 +94,11 @@ class ChangedDetail:
 
     @property
     def called(self) -> frozenset[tuple[str, str]]:
-        """Functions that its probe enters on either side."""
+        """Functions that its probe runs in either version."""
         return self.old.called | self.new.called
 
     def numbers(self) -> list[str]:
-        """The observed numbers and, without a match, those of the nearest variants."""
+        """Describe the observed numbers and, without a match, those of the nearest variants."""
         if self.old.variant is not None and self.new.variant is not None:
             return []
         lines = []
@@ -115,7 +114,7 @@ class NotProbed:
     """A detail that could not be probed.
 
     Attributes:
-        side: label of the version that gave no answer, or "old and new".
+        side: label of the version without a result, or "old and new".
         why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR``, ``NO_PROBE`` or ``LATE``.
         text: the reason.
         error_origin, place: of an error; see ``Answer``.
@@ -132,11 +131,11 @@ class NotProbed:
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """The three answers.
+    """Numbers of details that are the same, and details that changed or were not probed.
 
     Attributes:
-        same: how many were asked on both sides and are the same.
-        absent: those of what neither side has; there is nothing to ask, and they are not counted.
+        same: number of details that were probed on both versions and are the same.
+        absent: details of features that neither version has; they do not count.
     """
 
     same: int = 0
@@ -146,7 +145,7 @@ class Details:
 
     @property
     def probed(self) -> int:
-        """How many were asked on both sides."""
+        """Number of details that were probed on both versions."""
         return self.same + len(self.changed)
 
     @property
@@ -174,10 +173,10 @@ class ChangedDefault:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Changed details that have the same changed functions below them: one cause.
+    """Changed details whose probes run the same changed functions: one cause.
 
     Attributes:
-        functions: those that their probes enter, and that differ between the sides.
+        functions: the changed functions that their probes run.
     """
 
     details: tuple[ChangedDetail, ...]
@@ -185,7 +184,7 @@ class Finding:
 
 
 def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> list[Finding]:
-    """Changed details, grouped by what differs below them."""
+    """Group changed details by the changed functions that their probes run."""
     groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
     alone: list[Finding] = []
     for detail in details:
@@ -200,18 +199,17 @@ def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> li
 
 @dataclass(frozen=True, kw_only=True)
 class Moved:
-    """An environment on both sides.
+    """The comparison of an environment in both versions.
 
     Attributes:
-        step: the first step at which the sides differ, from 0 for the reset; None: they do not.
-        at_first, largest: largest absolute difference of an observation or a reward, at that step
-            and from there on.
+        step: the first differing step, from 0 for the reset; None: they do not differ.
+        at_first: largest absolute difference of an observation or a reward at that step.
+        largest: the same from that step on.
         note: why there is no comparison.
-        missing: the version that does not have it, or cannot make it: "old", "new" or both:
-            "old and new".
-        returns: in words, the first of a policy's episodes that differs, and what all return on
-            both sides, with the 95 % interval of the difference.
-        types: in words, which types of observations, rewards or flags differ.
+        missing: label of the version that does not have the environment or cannot create it.
+        returns: description of the first differing episode of a policy and the returns of all, with
+            the 95 % interval of the difference.
+        types: description of differing types of observations, rewards or flags.
     """
 
     environment: str
@@ -225,7 +223,7 @@ class Moved:
 
     @property
     def words(self) -> str:
-        """How the two sides differ."""
+        """Description of the difference."""
         gap = f"by {self.at_first:.3g} at first and {self.largest:.3g} at most"
         description = self.types if self.types and not self.largest else gap
         further = [self.types] if description is gap else []
@@ -238,9 +236,7 @@ class Moved:
 
     @property
     def moves(self) -> bool:
-        """Return whether the versions differ; a check that one version cannot run was not
-        checked.
-        """
+        """Return whether the versions differ."""
         return self.step is not None
 
 
@@ -249,11 +245,11 @@ class Cost:
     """Time and memory of a training on both versions; a hint.
 
     Attributes:
-        name: of the training.
-        turns: of both versions that were timed.
+        name: name of the training.
+        turns: number of timed runs of each version.
         low, high: 95 % interval of the CPU time of the new version over that of the old one.
-        memory: growth after import, in MiB, of the old and of the new version.
-        why: the time was not measured; empty: it was.
+        memory: growth of memory after import, in MiB, in the old and the new version.
+        why: why the time was not measured; empty: it was.
     """
 
     name: str
@@ -293,18 +289,15 @@ class Cause:
     """The culprit that makes a training diverge.
 
     Attributes:
-        place: changed functions where the traces part, or that called what stands there.
-        alone: the function that makes the new version do what the old version does when it is
-            reverted.
-        moving: functions that move the training when they are reverted, the later ones with the
-            earlier ones.
-        together: functions that move it when all of them are reverted; some may not be needed.
-        whole: whether the new version does what the old version does with all of them reverted;
-            None: not recorded.
-        still: functions that do not.
+        place: changed functions where the traces diverge, and changed functions that called these.
+        alone: the function whose reverting restores the old behaviour.
+        moving: functions whose reverting changes the training, each reverted with those before it.
+        together: functions that change it if all are reverted; some may not be needed.
+        whole: whether reverting all of them restores the old behaviour; None: not recorded.
+        still: functions whose reverting does not change the training.
         failed: functions that cannot be reverted alone, and why.
-        open: functions that were not tried, for want of recordings.
-        new: functions that only one side has, and that the named ones call.
+        open: functions that were not tried because the limit of recordings was reached.
+        new: functions that only one version has, and that the other functions here call.
     """
 
     place: tuple[Changed, ...] = ()
@@ -319,29 +312,29 @@ class Cause:
 
     @property
     def movers(self) -> tuple[Changed, ...]:
-        """The functions that were shown to move the training."""
+        """The functions whose reverting changes the training."""
         alone = (self.alone,) if self.alone is not None else ()
         return tuple(dict.fromkeys((*alone, *self.moving, *self.together)))
 
     @property
     def functions(self) -> tuple[Changed, ...]:
-        """The functions that are named, the surest first; none that was shown to do nothing."""
+        """All likely functions, the surest first."""
         near = tuple(function for function in self.place if function not in self.still)
         return tuple(dict.fromkeys((*self.movers, *near)))
 
 
 def details_of(cause: Cause | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
-    """The changed details whose probes enter what makes a training part."""
+    """Return the changed details whose probes run the functions of a cause."""
     keys = {function.key for function in cause.functions} if cause is not None else set()
     return [detail for detail in details if keys & detail.called]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Branch:
-    """A place that was passed one way only.
+    """A branch that was taken one way only.
 
     Attributes:
-        summary: in words, what stands there and what never happened.
+        summary: description of the branch and of the way that was not taken.
     """
 
     file: str
@@ -355,14 +348,14 @@ class Calls:
     """The result of repeating calls of a changed function with the old and the new code.
 
     Attributes:
-        captured: calls of trainings that were repeated, each with perturbed arguments too.
-        same, close: repetitions in which both versions did the same, or the same but for rounding.
-        skipped: those whose arguments the old code does not take.
-        touched: those of ``same`` and ``close`` that changed what the lines that differ read.
-        given: they differ on arguments that a training gave.
-        arguments: the smallest ones for which they differ; empty: they do not.
-        path, old, new: what differs then, and how.
-        why: nothing, or not everything, could be repeated.
+        captured: number of captured calls; each was also repeated with perturbed arguments.
+        same, close: repetitions with the same results, or the same up to rounding.
+        skipped: repetitions whose arguments the old code does not take.
+        touched: repetitions among these that changed an input of the differing lines.
+        given: whether results differ on arguments of a training.
+        arguments: the smallest arguments with different results; empty: there are none.
+        path, old, new: the differing value and its path in the result.
+        why: why calls could not be repeated; empty: all could.
     """
 
     captured: int = 0
@@ -393,18 +386,18 @@ class Calls:
 
 @dataclass(frozen=True, kw_only=True)
 class PieceExecution:
-    """How the trainings went through one function that differs.
+    """The execution of one changed function by trainings and probes.
 
     Attributes:
-        trainings: names of those that have executed it.
-        details: "<id> [<scope>]" of the probes that have executed it.
-        one_way: what in it was passed one way only, or never.
-        hints: in words, what would execute it.
-        algorithms: those that use its class or its file.
-        elsewhere: what started the process in which it may run unrecorded; empty: nothing did.
-        missed: it ran, and what differs in it did not, or may not have: in words; empty: it did.
-        share: of what differs in it, how much ran.
-        calls: what came of its calls; None: it was not called directly.
+        trainings: names of the trainings that executed it.
+        details: "<id> [<scope>]" of the probes that executed it.
+        one_way: its branches that were taken one way only, or never.
+        hints: sentences on how to execute it.
+        algorithms: algorithms that use its class or its file.
+        elsewhere: line that started a process in which it may run unrecorded; empty: none.
+        missed: why its changed lines may not have run, though it ran; empty: they ran.
+        share: executed share of its changes.
+        calls: result of direct calls; None: there were none.
     """
 
     function: Changed
@@ -421,15 +414,15 @@ class PieceExecution:
 
 @dataclass(frozen=True, kw_only=True)
 class MutationTest:
-    """How many of the seeded faults the gate would have detected.
+    """The result of a mutation test: the mutants that the upgrade would have detected.
 
     Attributes:
-        functions: how many functions were given faults.
-        diverged: faults that make a trace part, or end a training in an error.
-        called: those that show only when their function is called directly.
-        not_run: faults on lines that no training runs.
-        unseen: faults that were run and moved nothing.
-        misfits: faults that could not be seeded, and why; they do not count.
+        functions: number of mutated functions.
+        diverged: mutants that make a trace diverge, or a training fail.
+        not_run: mutants of lines that no training runs.
+        unseen: mutants that ran and changed nothing.
+        called: mutants that only direct calls of their function detect.
+        misfits: mutants that could not be injected, and why; they do not count.
     """
 
     functions: int
@@ -441,17 +434,17 @@ class MutationTest:
 
     @property
     def detected(self) -> int:
-        """How many would have been detected."""
+        """Number of detected mutants."""
         return len(self.diverged) + len(self.called)
 
     @property
     def faults(self) -> int:
-        """How many were seeded."""
+        """Number of injected mutants."""
         return self.detected + len(self.not_run) + len(self.unseen)
 
     @property
     def share(self) -> float:
-        """Share of the faults that would have been detected; 0 where there were none."""
+        """Share of the mutants that were detected; 0 without mutants."""
         return self.detected / self.faults if self.faults else 0.0
 
 
@@ -461,7 +454,7 @@ class ReturnsVerdict:
 
     Attributes:
         lines: one for each cell and group.
-        verdicts: cell or group -> its verdict, as data, before an alarm was asked again.
+        verdicts: cell or group -> its verdict, as data, before an alarm was confirmed.
         runs: id of a cell -> the runs of the new version, and the stored ones.
     """
 
@@ -499,7 +492,7 @@ class SideInfo:
 
 @dataclass(frozen=True, kw_only=True)
 class Tally:
-    """How many of how many were compared."""
+    """The number of compared items out of all."""
 
     checked: int
     all: int
@@ -519,26 +512,26 @@ class OfFramework:
 
     Attributes:
         name: full name of the framework.
-        module: its own package, as it is imported.
-        versions: package -> version, on either side.
-        entries: of the list of differences, those of this framework.
-        details: compared and the same, compared and different, not compared.
-        standing: detail and scope -> how the change stands to what is documented of the new
-            version.
-        documented: detail and scope -> in words, since when it is done so, of those that changed.
+        module: its importable package.
+        versions: package -> version, in the old and the new version.
+        entries: the entries of this framework.
+        details: details that are the same, that differ, and that were not compared.
+        standing: detail and scope -> whether the change agrees with the documentation.
+        documented: detail and scope -> the documented change, in words.
         defaults: hyperparameters and parameters whose defaults changed.
-        unread: in words, defaults that could not be compared.
-        traced: trainings that ran on both sides; not_traced: those that could not be compared.
-        same_code: trainings that execute nothing that differs, recorded on the new version alone.
-        executions: how the trainings went through the pieces of code that differ.
-        causes: training -> what makes it differ, as far as that could be found.
-        proof: how many injected faults the traces would have detected; None: not asked for.
-        returns: verdict of the trainings on the new version; None: not trained.
-        stored: algorithms with baseline runs, by which returns are judged.
-        hunks: function -> its lines of both sides, with those around what differs.
+        unread: sentences on defaults that could not be compared.
+        traced: trainings that ran in both versions.
+        not_traced: trainings that could not be compared.
+        same_code: trainings that run no changed code, recorded in the new version only.
+        executions: execution of each changed piece of code.
+        causes: training -> its culprit, as far as it was found.
+        proof: the mutation test; None: not requested.
+        returns: verdict on the returns of the new version; None: not trained.
+        stored: algorithms with baseline runs.
+        hunks: function -> its differing lines with context.
         costs: time and memory of trainings that execute changed code.
-        not_checked: in words, what nothing here checks, or the command leaves out.
-        judgement: of this framework's entries alone.
+        not_checked: sentences on what no check covers, or the command excludes.
+        judgement: the judgement of this framework's entries.
     """
 
     name: str
@@ -574,12 +567,12 @@ class OfFramework:
 
     @property
     def diverged(self) -> list[Traced]:
-        """Trainings that do not do the same on both sides, or of which nothing is proved."""
+        """Trainings that differ, or whose traces do not repeat themselves."""
         return [t for t in self.traced if not t.proved]
 
     @property
     def unexecuted(self) -> list[Entry]:
-        """Pieces of code that differ, and that no training has executed."""
+        """Changed pieces of code that no training executed and compared."""
         return [entry for entry in self.entries if entry.kind in model.CODE
                 and entry.state in model.UNCHECKED]  # fmt: skip
 
@@ -587,12 +580,13 @@ class OfFramework:
     def to_train(self) -> list[str]:
         """Algorithms whose returns have to be measured.
 
-        Those whose plain training differs, and those that use a function that nothing executed.
+        These are algorithms whose plain training differs, and those that use an unexecuted changed
+        function.
         """
         names = {t.algorithm for t in self.diverged if t.plain and not t.comparison.trains_the_same}
         unexecuted = {entry.name for entry in self.unexecuted if entry.state == model.NEVER}
         for execution in self.executions:
-            # of what ran at all, the trainings have compared what they could
+            # if the piece ran, trainings have compared it as far as they can
             undecided = not execution.trainings and not execution.function.at_import
             if undecided and f"{execution.function.file} {execution.function.name}" in unexecuted:
                 names |= set(execution.algorithms)
@@ -603,21 +597,21 @@ class OfFramework:
 
     @property
     def violated(self) -> list[ChangedDetail]:
-        """Changed details that are documented otherwise of the new version."""
+        """Changed details that contradict the documentation of the new version."""
         return [d for d in self.details.changed if self._stands(d) == VIOLATED]
 
     def with_returns(
         self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
     ) -> OfFramework:
-        """The same with what the trainings of the new version came to.
+        """Return the results with the verdict on the returns of the new version.
 
         Args:
-            entry: of the list, for the returns; None: nothing was trained.
+            entry: the entry of the returns; None: nothing was trained.
         """
         if verdict is None or entry is None:
             return replace(self, returns=verdict, stored=stored)
         entries = self.entries
-        # a scenario is no baseline cell: its returns were not measured
+        # scenarios have no baseline runs, so returns cannot settle their differences
         open_ = [t for t in self.diverged if not t.plain or t.algorithm not in stored]
         if verdict.verdict in _SETTLED and not open_:
             entries = tuple(
@@ -634,10 +628,10 @@ class NamedLine:
     """A line of user code that names something gone or incompatible.
 
     Attributes:
-        name: dotted path of that.
-        file: from the folder of the script.
-        dotted: what the line calls it; begins with a point where an attribute of a value is named.
-        why: what happens to whoever imports it from the new version.
+        name: its dotted path.
+        file: path from the folder of the script.
+        dotted: its spelling in the line; begins with a point for an attribute of a value.
+        why: the effect of using it with the new version.
     """
 
     name: str
@@ -653,8 +647,10 @@ class ScriptNames:
     """The names that a script and its imported files use from differing packages.
 
     Attributes:
-        files: that were read, the script first; ``unread``: that could not be.
-        unused: names that are written neither there nor in anything that the script imported.
+        files: files that were read, the script first.
+        unread: files that could not be read.
+        lines: lines that use names which are gone or incompatible.
+        unused: names that occur neither in these files nor in modules that the script imports.
     """
 
     files: tuple[str, ...]
@@ -668,12 +664,12 @@ class OfScript:
     """The results for a script.
 
     Attributes:
-        held: the script on both sides, or why it could not be compared.
-        executions: how it went through the pieces of code that differ and that it executes.
-        entries: of the list of differences, the script's own and those of the code it may run.
-        causes, proof, hunks, costs: as of a framework.
-        names: where it names what is gone or incompatible; None: nothing is.
-        judgement: of the script's entries alone.
+        held: the script in both versions, or why it could not be compared.
+        entries: the entries of the script and of the code that it may run.
+        executions: its execution of changed pieces of code.
+        causes, proof, hunks, costs: as in ``OfFramework``.
+        names: its uses of names that are gone or incompatible; None: there are no such names.
+        judgement: the judgement of the script's entries.
     """
 
     held: Traced | NotTraced
@@ -698,14 +694,14 @@ class OfScript:
 def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
-    The surest function comes first. What nothing explains is left out.
+    The surest function comes first. Entries without such a function are left out.
     """
     functions = {name: cause.functions for name, cause in part.causes.items() if cause.functions}
     if isinstance(part, OfFramework):
         culprits = {own[0] for own in functions.values()}
         ran = [execution.function for execution in part.executions]
         for finding in findings(part.details.changed, ran):
-            # of several changed functions that a probe runs, the culprit of a training
+            # a probe may run several changed functions; the culprit of a training is the surest
             sure = tuple(f for f in finding.functions if f in culprits)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
             functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
@@ -717,19 +713,19 @@ def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Upgrade:
-    """Everything that was found of the old and the new version.
+    """The result of an upgrade.
 
     Attributes:
-        pinned: packages that are pinned otherwise on the two sides.
-        differing: package -> versions on both sides, of all that differ and are on both.
-        script: what was traced instead of the built-in trainings.
+        script: the script that was traced instead of the built-in trainings.
         file: name of the user's file that both versions loaded; empty: there is none.
         other_packages: entries of no framework and no script: metadata, packages, environments.
+        pinned: packages whose pins differ between the versions.
+        differing: package -> both versions of it, if they differ.
         one_way: branches, clamps and masks that the traces of the new version took one way only.
-        stale: lines of the file of accepted entries that match nothing.
-        cut: in words, what was not done because ``--minutes`` were over, and that.
+        stale: accepted keys that match no entry.
+        cut: sentences on checks that were not done because the time was over.
         min_coverage, fail_on: see ``model.judge``.
-        judgement: of all entries.
+        judgement: the judgement of all entries.
     """
 
     old: SideInfo
@@ -754,7 +750,7 @@ class Upgrade:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """The list of everything that differs, and of everything that was to be compared."""
+        """All differences and all planned checks."""
         own = self.script.entries if self.script is not None else ()
         return (
             *(entry for framework in self.frameworks for entry in framework.entries),
@@ -764,9 +760,9 @@ class Upgrade:
 
     @property
     def not_checked(self) -> list[str]:
-        """Descriptions of what no entry covers: no check exists, or the command excludes it.
+        """Sentences on what no entry covers: no check exists, or the command excludes it.
 
-        It is the same for every pair of versions, and so no part of the verdict.
+        They are the same for every pair of versions, and so do not enter the verdict.
         """
         of_sides = [f"{side.label}: {x}" for side in (self.old, self.new)
                     for x in side.not_checked]  # fmt: skip
@@ -786,12 +782,12 @@ class Upgrade:
 
     @property
     def exit_code(self) -> int:
-        """0, 1: regressed or the new version fails, 2: could not judge, 3: changed."""
+        """0; 1: regressed, or the new version fails; 2: could not judge; 3: changed."""
         return self.judgement.exit_code
 
     @property
     def tallies(self) -> dict[str, Tally]:
-        """Amount compared out of what exists, by kind."""
+        """Numbers of compared and of all items, by kind."""
         checked = self.judgement.coverage
         tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
         details = [framework.details for framework in self.frameworks]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 HOLDS, REGRESSED, IMPROVED, INCONCLUSIVE = "holds", "regressed", "improved", "inconclusive"
-#: of what is neither better nor worse: it is not what it was
+#: changed, and neither better nor worse
 MOVED = "moved"
-#: of a framework without stored runs: what could be asked of it holds
+#: formulas and behaviour passed, and returns were not judged
 FORMULAS_HOLD = "formulas hold"
-#: of a training with the numbers of the stored run, to the last bit
+#: a training with the numbers of the stored run, to the last bit
 REPRODUCED = "reproduced"
-#: of what could not be probed (usage, environment, too little of an upgrade)
+#: too little could be checked
 COULD_NOT_JUDGE = "could not judge"
-#: verdicts that something changed
+#: verdicts that state a change
 CHANGES = (REGRESSED, IMPROVED, MOVED)
-#: the worst first
+#: verdicts of the gate, the worst first
 _SEVERITY = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, REPRODUCED,
              FORMULAS_HOLD)  # fmt: skip
 #: exit codes of the gate
@@ -25,10 +25,10 @@ EXIT_CODES = {
 }  # fmt: skip
 
 
-#: place of a verdict of the gate, the worst first
+#: returns the place of a verdict of the gate, the worst first
 severity = _SEVERITY.index
 
 
 def worst_verdict(verdicts: Iterable[str]) -> str:
-    """The first of them in the order of severity; inconclusive of none."""
+    """Return the worst verdict; inconclusive if there are none."""
     return min(verdicts, key=severity, default=INCONCLUSIVE)

@@ -1,17 +1,20 @@
 """The plugin of ``conftest.py``: options, parametrisation, order, evidence.
 
-Tests ask for what they need by argument name:
+The arguments of a test decide what it runs on:
 
 - ``framework``: an adapter; the test runs once per selected framework.
-- ``framework`` and ``algorithm``: the test runs once per algorithm of each of them; those that no
-  cell trains among them if it is marked ``without_cells``, or those of them that the mark names.
+- ``framework`` and ``algorithm``: the test runs once per algorithm of each framework. With the mark
+  ``without_cells`` it also runs for algorithms that no cell trains, or for those that the mark
+  names.
 - ``framework``, ``algorithm`` and ``stored_kind``: the test runs once per kind of file that past
-  releases of each of them wrote (``baselines/saved``).
+  releases of each framework wrote (``baselines/saved``).
 - ``implementation``: one detail on one framework in one scope; the test names the detail with
   ``@pytest.mark.detail("sac.critic_loss.scale")``, or runs for every detail of the catalogue.
-- ``training``, ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one run,
-  one cell, one group, the training or the critics of one of these, of the session.
-- ``evidence``: attaches what was found to the report of the test.
+- ``training``: one run of the session.
+- ``judged_cell``, ``judged_group``, ``judged_training``, ``judged_critic``: one cell or group of
+  the session, or the training returns or critics of one.
+- ``replayed_cell``: one cell whose stored run is repeated.
+- ``evidence``: a function that attaches data to the report of the test.
 """
 
 from __future__ import annotations
@@ -48,16 +51,16 @@ from rlregress.reporting import harmless, terminal, words
 from rlregress.training.budgets import load_budget
 
 if TYPE_CHECKING:
-    # a test of formulas or behaviour needs nothing of the gate, which takes long to import
+    # tests of formulas and behaviour do not need the gate, which takes long to import
     from rlregress.gate.cell_selection import Selection
     from rlregress.gate.session import Session
     from rlregress.gate.tier_progress import TiersProgress
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
-#: reports arrive without a config: that of this process
+#: the config of this process, because hooks for reports get none
 _CONFIG: dict[str, pytest.Config] = {}
-#: marks tests that algorithms without cells are asked by
+#: mark of tests that also run for algorithms without cells
 _WITHOUT_CELLS = "without_cells"
 _INTERRUPTED = pytest.StashKey[bool]()
 _COLLECTED = pytest.StashKey[list[dict[str, Any]]]()
@@ -70,7 +73,7 @@ _REPLAYS = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Those of ``suite_options``."""
+    """Add the options of the suite."""
     suite_options.add(parser)
 
 
@@ -90,7 +93,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
     if suite.installed() and str(suite.root()) not in sys.path:
-        # for what the tests of a folder share, as pythonpath in pyproject.toml
+        # tests import shared modules of their folders; a checkout has pythonpath in pyproject.toml
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
     config.stash[_STARTED] = time.monotonic()
@@ -98,7 +101,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_REPLAYS] = config.workerinput["replays"]  # type: ignore[attr-defined]
         tempfile.tempdir = os.path.dirname(config.stash[_REPLAYS])
     else:
-        # what pytest hands out to tests stays, for whoever looks into it
+        # pytest's own temporary folders stay: users inspect files of failed tests
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
         temporary = ExitStack()
         temporary.enter_context(process_tree.temporary_folder())
@@ -109,10 +112,10 @@ def pytest_configure(config: pytest.Config) -> None:
     warn_in_words()
     shift_seeds(config.getoption("--random-seed"))
     if not config.getoption("--unpinned"):
-        # torch reads it when it is loaded; on a busy machine small networks wait for their threads
+        # before torch is imported; on a busy machine small networks wait for their threads
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     if getattr(config.option, "numprocesses", None) or is_xdist_worker(config):
-        # beside others nothing is timed; else pytest-benchmark says so in the midst of the tests
+        # times of parallel tests mean nothing, and pytest-benchmark would warn among the tests
         config.option.benchmark_disable = True
     if is_xdist_worker(config):
         # Ctrl-C reaches every process of the terminal; the one that started this one reports it,
@@ -120,7 +123,7 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, lambda *_: os._exit(128 + signal.SIGINT))
     try:
         refuse_empty(map(str, config.invocation_params.args), suite_options.NAMING)
-        _refuse_what_is_not_there(config)
+        _check_paths(config)
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
@@ -153,8 +156,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def _refuse_what_is_not_there(config: pytest.Config) -> None:
-    """With -n only the workers would report it, and the session that no test was collected."""
+def _check_paths(config: pytest.Config) -> None:
+    """Raise UserError for a path of the command line that does not exist."""
+    # with -n only the workers would report it, and the session would report no tests
     if config.getoption("pyargs"):
         return
     for argument in config.args:
@@ -205,7 +209,7 @@ def _names(config: pytest.Config, option: str) -> list[str]:
 
 
 def _adapters(config: pytest.Config) -> list[Adapter]:
-    """The frameworks that the options select, found once per process."""
+    """Return the frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
             config.stash[_ADAPTERS] = requested_names.find_adapters(_names(config, "--framework"))
@@ -228,7 +232,7 @@ def _selection(config: pytest.Config) -> Selection:
 
 
 def session_of(config: pytest.Config) -> Session:
-    """The trainings that the options select, made once per process; UserError if none can be."""
+    """Return the trainings that the options select, opened once; UserError if there are none."""
     if _SESSION not in config.stash:
         from rlregress.gate.session import open_session
 
@@ -257,7 +261,7 @@ def _replays_first(config: pytest.Config) -> bool:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One test per framework, implementation, run or verdict, as the arguments ask."""
+    """Generate a test for each framework, implementation, run or verdict."""
     names = metafunc.fixturenames
     if "framework" in names:
         _parametrize_frameworks(metafunc)
@@ -324,7 +328,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
 
 
 def _without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
-    """The algorithms without cells that a test with this mark is for: all, or those it names."""
+    """Return the algorithms without cells that a mark selects: all, or those that it names."""
     if mark is None:
         return ()
     return [name for name in adapter.framework.behavior_only if not mark.args or name in mark.args]
@@ -355,8 +359,8 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
     markers = list(metafunc.definition.iter_markers("detail"))
     if len(markers) > 1 or any(len(marker.args) != 1 for marker in markers):
         raise pytest.UsageError(
-            f"{metafunc.definition.nodeid} names several details, or none; mark it with one "
-            '@pytest.mark.detail("<id>"), or with none to ask every detail'
+            f"{metafunc.definition.nodeid} has several marks 'detail', or one without an id; mark "
+            'it with one @pytest.mark.detail("<id>"), or with none to test every detail'
         )
     try:
         ids = [marker.args[0] for marker in markers] or [d.id for d in catalogue.all_details()]
@@ -372,7 +376,7 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
 
 @pytest.fixture
 def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """``evidence(name=value)`` attaches plain data or dataclasses to the report of the test."""
+    """Return a function: ``evidence(name=value)`` attaches plain data to the test's report."""
 
     def attach(**properties: Any) -> None:
         for name, value in properties.items():
@@ -423,8 +427,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.user_properties.append(judged)
 
 
-def _say_how_far(config: pytest.Config, tests: Sequence[str]) -> None:
-    """From here on, where that was asked for and this process makes the summary."""
+def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
+    """Report progress from now on, if it was requested and this process prints the summary."""
     if not config.getoption("--progress") or is_xdist_worker(config):
         return
     trains = any(evidence_file.find_tier(test) == "performance" for test in tests)
@@ -451,9 +455,7 @@ def _processes(config: pytest.Config) -> int:
 
 
 def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
-    """Return finished trainings, their largest number, and seconds of the others; see
-    its reader.
-    """
+    """Return the state of the trainings, as ``runs`` of ``TiersProgress``."""
     from rlregress.gate import judging
 
     entries = config.stash[_COLLECTED]
@@ -473,7 +475,7 @@ def _write_line(config: pytest.Config, line: str) -> None:
     if writer is None:
         return
     if writer.isatty and config.getoption("--progress"):
-        # over what pytest-xdist has left on this line
+        # pytest-xdist leaves its own progress on this line
         writer.rewrite("", erase=True)
         line = f"\r{line}"
     else:
@@ -488,21 +490,21 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """All tests of this process are known."""
-    _say_how_far(session.config, [item.nodeid for item in session.items])
+    """Begin to report progress: all tests of this process are known."""
+    _start_progress(session.config, [item.nodeid for item in session.items])
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
-    """A worker knows all tests, in the controller."""
-    _say_how_far(node.config, ids)
+    """Begin to report progress in the controller: a worker knows all tests."""
+    _start_progress(node.config, ids)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(
     report: pytest.TestReport | pytest.CollectReport, config: pytest.Config
 ) -> tuple[str, str, str] | None:
-    """No letter for a test of which the lines on tiers tell."""
+    """Print no letter for a test if progress is reported by tier."""
     if not config.getoption("--progress") or report.failed:
         return None
     finished = report.when == "call" or report.skipped
@@ -511,12 +513,12 @@ def pytest_report_teststatus(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """A test that asks an implementation and asserts nothing of the answer is an error."""
+    """Raise UserError if a test gets an implementation and asserts nothing about it."""
     result = yield
     implementation = subjects.parameters(pyfuncitem).get("implementation")
     if isinstance(implementation, Implementation) and not implementation.judgements:
         raise UserError(
-            f"{implementation.name}: the test asserts nothing of the answer; expected "
+            f"{implementation.name}: the test asserts nothing about the observed values; expected "
             "implementation.assert_documented(answer, ...)"
         )
     return result
@@ -528,7 +530,7 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach what a probe found; report a user error as its sentence, without a traceback.
 
-    A test that needs a package of an extra which is not installed is skipped, with the line that
+    A test that needs a missing package of an extra is skipped. The reason names the command that
     installs it.
     """
     if call.excinfo and (lacking := missing_packages.describe_missing(call.excinfo.value)):
@@ -549,7 +551,9 @@ def pytest_runtest_makereport(
         report.user_properties.append(("about", about))
         from rlregress.faults import places
 
-        code = places.where(implementation, _variant(implementation)) if implementation else ""
+        code = ""
+        if implementation is not None:
+            code = places.locate_line_at_fault(implementation, _variant(implementation))
         if code:
             report.sections.append(("deciding code", code))
             report.user_properties.append(("code", code))
@@ -561,22 +565,23 @@ def pytest_runtest_makereport(
 
 
 def _name_line_at_fault(error: BaseException, implementation: Implementation) -> None:
-    """Below the first line of a message, which every report quotes and not all quote sections."""
+    """Insert the lines at fault into a message, below its first line."""
+    # every report quotes the message, but not all quote pytest's sections
     from rlregress.faults import places
 
     first, *further = str(error).splitlines() or [""]
-    lines = places.sentences(implementation, _variant(implementation))
+    lines = places.describe_lines_at_fault(implementation, _variant(implementation))
     error.args = ("\n".join([first, *(f"  {line}" for line in lines), *further]),)
 
 
 def _variant(implementation: Implementation) -> str | None:
-    """The one that a test has found, if any."""
+    """Return the variant that a test has found, if any."""
     judged = implementation.judgements
     return judged[-1].variant if judged else None
 
 
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """A file that cannot be collected is evidence too: its tests are missing."""
+    """Collect a file that cannot be collected as evidence: its tests are missing."""
     config = _CONFIG.get("config")
     if config is None or report.outcome != "failed":
         return
@@ -602,17 +607,17 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def is_xdist_worker(config: pytest.Config) -> bool:
-    """Return whether another pytest started this one; the environment hands on what it says."""
+    """Return whether another pytest started this one, as a worker of pytest-xdist."""
     return hasattr(config, "workerinput")
 
 
 def pytest_keyboard_interrupt() -> None:
-    """Remember it for the summary."""
+    """Note the interrupt for the summary."""
     _CONFIG["config"].stash[_INTERRUPTED] = True
 
 
 def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
-    """How many of the details were asked, of each framework that was asked some."""
+    """Describe how many details were checked, for each framework with probed details."""
     if is_xdist_worker(config) or not any("detail" in entry for entry in entries):
         return
     by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
@@ -625,8 +630,8 @@ def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iter
         yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
 
 
-def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
-    """Failed tests by the detail that they are about, with the code that decides it."""
+def _group_failures(entries: list[dict[str, Any]]) -> Iterator[str]:
+    """Describe failed tests by their detail, with the code that decides it."""
     about: dict[str, list[dict[str, Any]]] = {}
     for entry in entries:
         if entry["outcome"] == "failed" and "about" in entry:
@@ -641,10 +646,10 @@ def _folded(entries: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _selected_by(config: pytest.Config, *only: str) -> list[str]:
-    """Return the options that selected tests, as given.
+    """Return the options that selected tests, with their values.
 
     Args:
-        only: the options that are looked at; none: all.
+        only: names of options to return; none: all.
     """
     options = {name: config.getoption(name) for name in ("--framework", "--algorithm", "--detail")}
     options |= {"-k": config.getoption("keyword"), "-m": config.getoption("markexpr")}
@@ -655,7 +660,7 @@ def _selected_by(config: pytest.Config, *only: str) -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pytest.Config) -> None:
-    """The verdicts, below pytest's own lines; the evidence file, if asked for."""
+    """Print the verdicts below pytest's own lines; write the evidence and the report."""
     entries = config.stash[_COLLECTED]
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
         selection = _selected_by(config)
@@ -667,7 +672,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         terminalreporter.write_line(text)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
         terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
-    for line in (*_details_lines(config, entries), *_folded(entries)):
+    for line in (*_details_lines(config, entries), *_group_failures(entries)):
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.collect_verdicts(entries)):
         terminalreporter.write_line(line)
@@ -691,7 +696,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if config.getoption("--evidence"):
         evidence_file.write(Path(config.getoption("--evidence")), entries)
     if config.getoption("--rlregress-report"):
-        # what makes pages is loaded where one is made
+        # most sessions write no page, and importing this takes long
         from rlregress import report_files
         from rlregress.reporting import gate_report
 
@@ -708,12 +713,12 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     from rlregress.gate import cell_selection, gate_run, report_data
 
     algorithms = _names(config, "--algorithm")
-    # frameworks are to be asked everything that their algorithms have: -k and -m leave out some
+    # all details of the algorithms count: those that -k and -m leave out are reported as missing
     probes = {
         adapter.full_name: requested_names.list_probes(adapter, algorithms)
         for adapter in _adapters(config)
     }
-    # under xdist its workers have made theirs, and this process none
+    # under xdist only the workers have opened the session
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None
     seconds = time.monotonic() - config.stash[_STARTED]

@@ -37,9 +37,9 @@ class SessionRun:
     job: Job
 
     def run(self) -> dict[str, Any]:
-        """Train in a worker process unless the store has the run; the record.
+        """Train in a worker process unless the store has the run. Return the record.
 
-        Skips the test if the run is of a later look, and its cell was decided before.
+        Skips the test if the cell was decided before the look of this run.
         """
         from rlregress.gate.judging import explain_not_needed
 
@@ -61,25 +61,25 @@ class SessionRun:
 
 @dataclass(frozen=True)
 class JudgedSubject:
-    """One cell, one group of cells, or the training or critics of one of these, of the session."""
+    """A cell or a group of the session, or the training returns or critics of one of these."""
 
     session: Session
     name: str
 
     def verdict(self) -> Verdict:
-        """The verdict, judged with the whole session as one family."""
+        """Return the verdict, judged with the whole session as one family."""
         verdicts = _verdicts(self.session.with_fresh_seeds)
         if self.name not in verdicts:
             pytest.skip(f"no fresh seeds: replays of {self.name} have the stored numbers")
         return verdicts[self.name]
 
     def replay(self) -> Replay:
-        """The result of the cell's replay."""
+        """Return the result of the cell's replay."""
         [cell] = [cell for cell in self.session.replays if cell.id == self.name]
         return self.session.replay(cell)
 
     def diagnostics(self) -> dict[str, Verdict]:
-        """The verdicts on what the framework logs of the same cell or group, by name."""
+        """Return the verdicts on what the framework logs for the same cell or group, by name."""
         all_verdicts = _verdicts(self.session.with_fresh_seeds)
         names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
         return {name: all_verdicts[name] for name in names if name in all_verdicts}
@@ -103,7 +103,7 @@ def parameters(item: pytest.Item) -> Mapping[str, Any]:
 
 
 def framework_of(item: pytest.Item) -> str:
-    """The framework that a test is about, or nothing."""
+    """Return the framework of a test; empty if it has none."""
     params = parameters(item)
     if is_empty(item):
         return ""
@@ -145,7 +145,7 @@ def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
 
 
 def detail_of_item(item: pytest.Item) -> str:
-    """The detail (``sac.actor_loss``) or default (``sac.discount``) that a test asks, if any."""
+    """Return the detail (``sac.actor_loss``) or default (``sac.discount``) of a test, if any."""
     params = parameters(item)
     if "implementation" in params:
         return params["implementation"].detail.id
@@ -153,7 +153,7 @@ def detail_of_item(item: pytest.Item) -> str:
 
 
 def selectable_names() -> set[str]:
-    """The names that -m knows: frameworks, algorithms, and families of details."""
+    """Return the names that -m accepts: frameworks, algorithms, and families of details."""
     families = {detail.family for detail in catalogue.all_details()}
     return {*frameworks.names(), *requested_names.list_algorithms(), *families}
 

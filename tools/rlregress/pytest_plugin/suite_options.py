@@ -15,19 +15,19 @@ _SHARED = {
     for name, option_field in option.list_options(GateOptions).items()
     if name in PYTEST
 }
-#: other defaults than those of ``rlregress check``.
+#: defaults that differ from those of ``rlregress check``
 _DEFAULTS = {"budget": "smoke"}
-#: what of them also says which tests run.
+#: options that also select tests of formulas and behaviour
 _OF_TESTS = ("frameworks", "algorithms", "budget")
 
-#: those that concern trainings alone, with their defaults.
+#: options that concern trainings only, with their defaults
 OF_TRAININGS = {
     option_field.flag: default
     for name, (option_field, default) in _SHARED.items()
     if name not in _OF_TESTS
 }
 
-#: what may not be empty.
+#: options whose value must not be empty
 NAMING = (
     *(
         option_field.flag
@@ -40,7 +40,7 @@ NAMING = (
 
 
 def add(parser: pytest.Parser) -> None:
-    """The options of the suite."""
+    """Add the options of the suite to pytest."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
     for name, (declared, usual) in _SHARED.items():
         default = _DEFAULTS.get(name, usual)
@@ -56,7 +56,7 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--detail",
         metavar="IDS",
-        help="only what probes these details: ids or their beginnings (sac, sac.critic_loss)",
+        help="only tests of these details: ids or their beginnings (sac, sac.critic_loss)",
     )
     group.addoption(
         "--unpinned", action="store_true", help="do not limit a training to one thread (slow)"
@@ -77,14 +77,14 @@ def add(parser: pytest.Parser) -> None:
     group.addoption(
         "--progress",
         action="store_true",
-        help="say now and then how far each tier is, in place of a letter for each test",
+        help="report the progress of each tier now and then, not a letter for each test",
     )
     group.addoption("--evidence", default="", help="write what was found to this JSON file")
     group.addoption(
         "--rlregress-report",
         default="",
         metavar="FOLDER",
-        help="write the report of rlregress check on what this session checked, and did not check",
+        help="write the report of rlregress check for this session",
     )
 
 

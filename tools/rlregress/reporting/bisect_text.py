@@ -8,14 +8,14 @@ from typing import Any
 from rlregress.model.bisect_result import SAME, Bisected, ChangedAt
 from rlregress.reporting import words
 
-#: functions whose lines are printed.
+#: most functions that are printed
 _SHOWN = 5
-#: so many that differ are shown with their lines, even if none is known to explain it.
+#: up to this many differing functions are printed with their lines, even if none is the culprit
 _FEW = 3
 
 
 def lines(result: Bisected) -> list[str]:
-    """The report; the answer comes last."""
+    """Return the lines of the report; the answer comes last."""
     text = [f"{result.symptom}: {result.values[0]} (old), {result.values[1]} (new)"]
     text += [f"not searched: {unsearched_part}" for unsearched_part in result.unsearched]
     text += [f"skipped {name}: {why}" for name, why in result.skipped]
@@ -26,7 +26,7 @@ def lines(result: Bisected) -> list[str]:
         text += ["", *_step(step)]
     count_text = words.count_words(result.candidates, "version")
     if result.checked > result.candidates:
-        # sets of packages are versions, too
+        # sets of packages were checked as well, and count as versions
         text += ["", f"checked {words.count_words(result.checked, 'version')}"]
     else:
         text += ["", f"checked {result.checked} of {count_text}"]
@@ -72,7 +72,7 @@ def _named(step: ChangedAt, version: str) -> str:
 
 
 def answer(result: Bisected) -> str:
-    """The last line: the first version that has it."""
+    """Return the last line: the first version with the change."""
     if result.verdict == SAME and result.error is not None:
         return f"no difference shown: the runs do not tell the {result.symptom} apart"
     if result.verdict == SAME:
@@ -91,5 +91,5 @@ def answer(result: Bisected) -> str:
 
 
 def as_json(result: Bisected) -> dict[str, Any]:
-    """The result as plain data."""
+    """Return the result as plain data."""
     return {"verdict": result.verdict, **asdict(result)}

@@ -31,12 +31,12 @@ MOST = 10
 SUMMARY = 1024 * 1024
 #: characters of a comment
 COMMENT = 65_536
-#: of gates and of upgrades: finds the comment that is to be written over
+#: marks in the comments of gates and upgrades, by which an earlier comment is found
 GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
 
 
 def format_annotations(findings: Sequence[Finding]) -> list[str]:
-    """Workflow commands of GitHub, as many of a kind as it shows; the last counts the rest."""
+    """Return GitHub's workflow commands, as many of a kind as it shows; the last counts others."""
     lines = []
     for level in LEVELS:
         same_level = [finding for finding in findings if finding.level == level]
@@ -86,12 +86,12 @@ def _location(finding: Finding) -> dict[str, Any]:
 
 
 def comment(mark: str, brief: Sequence[str], text: str) -> str:
-    """A comment of a pull request, with the mark by which the next one is written over it.
+    """Return a comment for a pull request. Its mark lets the next comment overwrite it.
 
     Args:
         mark: ``GATE`` or ``UPGRADE``.
-        brief: the five lines, the verdict first.
-        text: the report, which is folded.
+        brief: the short summary, the verdict first.
+        text: the report, which the comment folds.
     """
     safe = [harmless.markdown(harmless.line(line)) for line in brief]
     head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
@@ -105,7 +105,7 @@ def _bytes(text: str) -> int:
 
 
 def cut_text(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
-    """The text, or as many of its first lines as there is room for, and how many are left out.
+    """Return a text, cut after the last line that fits, with a note on its length.
 
     Args:
         measure: of a text; bytes by default.
@@ -125,7 +125,7 @@ def cut_text(text: str, room: int, measure: Callable[[str], int] = _bytes) -> st
 
 
 def junit(result: Upgrade, seconds: float) -> str:
-    """Return a case for each entry that counts: it fails if it differs, and is skipped if unknown.
+    """Return a JUnit case for each counted entry: failed if it differs, skipped if unknown.
 
     One suite for each framework, and one for what belongs to none.
     """
@@ -148,7 +148,7 @@ def junit(result: Upgrade, seconds: float) -> str:
         suite.set("skipped", str(len(suite.findall("*/skipped"))))
         suite.set("errors", "0")
     root.set("time", f"{seconds:.1f}")
-    # a control character would make it no XML
+    # XML may not contain control characters
     for element in root.iter():
         element.text = element.text and harmless.terminal(element.text)
         for name, value in element.items():

@@ -9,21 +9,21 @@ from rlregress.model.store_state import STATES, Attempt, Audit, Merged, Survey
 from rlregress.reporting import tables
 from rlregress.reporting.words import duration
 
-#: of each kind of thing, so many are shown.
+#: most lines of one kind
 _LISTED = 8
-#: of the attempts that run, those that have come least far.
+#: most lines of running attempts, those with the least progress
 _RUNNING = 5
 
 
 def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:
-    """The status of a store.
+    """Return the lines of the status of a store.
 
     Args:
         queue: (state, reason) of Slurm -> how many tasks.
         silent: why Slurm does not tell; empty if it does, or was not checked.
     """
     if not survey.counts:
-        return ["no runs: nothing was launched to this store, and it has no records"]
+        return ["no runs: this store has no manifests and no records"]
     rows: list[tuple[str, ...]] = [("", *STATES, "all")]
     total = Counter[str]()
     for group, counts in sorted(survey.counts.items()):
@@ -45,7 +45,7 @@ def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) ->
     if silent:
         lines.append(f"Slurm did not answer: {silent}")
     if survey.own_clock:
-        lines.append("ages are by this machine's clock, as you may not write to the store")
+        lines.append("ages are by this machine's clock, because you may not write to the store")
     if survey.duplicates or survey.damaged:
         lines.append(
             f"{len(survey.duplicates)} second results that differ, {len(survey.damaged)} damaged "
@@ -61,12 +61,12 @@ def _numbers(counts: Counter[str]) -> list[str]:
 def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
     finished = total["done"] + total["failed"]
     if finished == total.total():
-        return ["nothing is left to do"]
+        return ["all runs are done"]
     if survey.seconds_left is not None:
         return [f"time left: about {duration(survey.seconds_left)}, with as many at a time as now"]
     if total["running"]:
         return ["time left: not known before the first runs report their progress"]
-    return ["nothing is running: launch again to do what is left"]
+    return ["nothing is running: launch again to do the remaining runs"]
 
 
 def _attempts(survey: Survey) -> list[str]:
@@ -90,8 +90,8 @@ def _attempts(survey: Survey) -> list[str]:
     )
     if survey.unbegun:
         lines.append(
-            f"stopped: {survey.unbegun} runs before they began: Slurm no longer has their tasks; "
-            "they were cancelled, or the logs in slurm/ of the store say why"
+            f"stopped: {survey.unbegun} runs before they began: Slurm no longer has their tasks, "
+            "for example because they were cancelled; see the logs in slurm/ of the store"
         )
     running = sorted(attempts_by_state["running"], key=lambda item: item.share)
     return lines + _show_some(
@@ -116,8 +116,8 @@ def format_audit(result: Audit) -> list[str]:
         f"note: {problem}" for problem in result.notes
     ]
     lines.append(
-        f"{result.records} records are whole, {result.failed} of them of failed runs; "
-        f"{len(wrong) or 'nothing'} wrong"
+        f"{result.records} records are intact, {result.failed} of them of failed runs; "
+        f"problems: {len(wrong) or 'none'}"
     )
     if result.missing is not None:
         lines.append(f"{result.missing or 'none'} of the manifest's runs without a record")

@@ -12,7 +12,7 @@ from rlregress.reporting.html.page import Table
 
 
 def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
-    """(variant, scopes) of one framework, scopes with the same variant together.
+    """Return (variant, scopes) pairs of one framework. Scopes with the same variant share one.
 
     Of a single variant the scopes are left out, unless they are names of classes.
     """
@@ -78,12 +78,12 @@ def show(comparison: Comparison) -> None:
 
 
 def titled(name: str, version: str) -> str:
-    """A framework with its version, said once."""
+    """Return a framework's name with its version, which occurs once."""
     return name if name.endswith(f"@{version}") else f"{name} {version}"
 
 
 def counts(comparison: Comparison) -> str:
-    """How many details differ, and how many do not."""
+    """Describe how many details differ, and how many do not."""
     if comparison.left_out:
         ending = f"{len(comparison.left_out)} that do not differ are left out"
     else:
@@ -95,7 +95,7 @@ def counts(comparison: Comparison) -> str:
 
 
 def as_json(comparison: Comparison) -> str:
-    """The comparison as JSON: ``versions`` and ``details``, differences first."""
+    """Return the comparison as JSON: ``versions`` and ``details``, differences first."""
 
     def plain(row: Row) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""``rlregress details``: how many there are, one of them in full, and which are installed."""
+"""``rlregress details``: numbers of details, single details, and fingerprints."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def show_all(details: Sequence[Entry]) -> None:
 
 
 def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
-    """Print what a framework lacks to be checked for details.
+    """Print the missing probes, expectations and faults of a framework.
 
     Args:
         who: the framework and its version.
-        total: how many details it could be checked for.
+        total: number of details that it could be checked for.
     """
     rows = [[row.detail, row.lacks, row.example] for row in lacking]
     if rows:
@@ -110,7 +110,7 @@ def _variants(scopes: dict[str, Any]) -> str:
             documented = variant_words(probed["documented"] or "nothing")
             answer = f"{answer} (documented: {documented})"
         by_answer.setdefault(answer, []).append(scope)
-    # the library is what a user gets who asks for nothing: it needs no mark
+    # the library is the usual scope, and is not marked
     return "\n".join(
         answer if "library" in scopes and len(by_answer) == 1 else f"{answer} [{', '.join(scopes)}]"
         for answer, scopes in by_answer.items()

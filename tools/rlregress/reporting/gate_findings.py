@@ -16,7 +16,7 @@ _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 
 
 def findings(result: GateResult, top: Path) -> list[Finding]:
-    """Everything that is not as documented or as stored, the worst first.
+    """Return every deviation, regression and failure, the worst first.
 
     The place of a detail is the line that decides it, where the framework lies in the repository.
 

@@ -11,12 +11,12 @@ from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, HOLDS, REPRO
 from rlregress.reporting import words
 
 SCHEMA = 1
-#: where every detail is asked.
+#: the tests of all details
 TESTS_OF_DETAILS = "tests_unit/test_details.py"
 #: new seeds that neither the stored runs nor a default gate has
 CONFIRM_SEED = 2000
 CONFIRM = f"--first-seed {CONFIRM_SEED}"
-#: of returns that hold where a replay differs
+#: meaning of ``holds`` if a replay differs
 OTHER_NUMBERS = "other numbers; returns hold"
 MEANING = {
     FORMULAS_HOLD: "formulas and behaviour are as documented",
@@ -30,14 +30,14 @@ MEANING = {
     "inconclusive": "the data cannot tell",
     COULD_NOT_JUDGE: "too little was checked for a verdict",
 }
-#: in place of that, where trainings ran and their budget is not judged.
+#: meaning of a verdict if trainings ran whose budget is not judged
 UNJUDGED_BUDGET = (
     "formulas and behaviour passed; trainings of this budget run, and no returns are judged"
 )
 
 
 def as_json(result: GateResult) -> dict[str, Any]:
-    """``verdict.json``."""
+    """Return the content of ``verdict.json``."""
     return {
         "schema": SCHEMA,
         "rlregress": __version__,
@@ -61,7 +61,7 @@ def as_json(result: GateResult) -> dict[str, Any]:
 
 
 def meaning(outcome: FrameworkOutcome) -> str:
-    """Return what the verdict of a framework says, in words."""
+    """Return the meaning of a framework's verdict, in words."""
     if outcome.has_no_verdicts:
         return UNJUDGED_BUDGET
     if outcome.verdict == HOLDS and outcome.has_other_numbers:
@@ -70,7 +70,7 @@ def meaning(outcome: FrameworkOutcome) -> str:
 
 
 def verdict_lines(result: GateResult) -> list[str]:
-    """One for each framework."""
+    """Return one line for each framework."""
     lines = []
     for outcome in result.outcomes:
         missing = (

@@ -1,4 +1,4 @@
-"""Failures for one reason, told together: all tests fail if a framework cannot be imported."""
+"""Groups failures with one reason: if a framework cannot be imported, all of its tests fail."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TypeVar
 from rlregress.model.detail_answers import UNPROBED
 
 _Finding = TypeVar("_Finding")
-#: why code could not be probed, as a test or a claim says it
+#: the reason in a message of a test or claim whose code could not be probed
 _REASON = re.compile(rf"{UNPROBED}(.*?)(?: \(documented [^\n]*)?$", re.MULTILINE)
-#: others that are named beside the first
+#: most names besides the first
 _NAMED = 3
 
 
 def reason(message: str) -> str:
-    """Why code could not be probed; of any other failure all that it says."""
+    """Return why code could not be probed, or the whole message of any other failure."""
     unasked = _REASON.search(message)
     return unasked[1] if unasked is not None else message
 

@@ -1,29 +1,29 @@
-"""Text that comes from files, made harmless for what shows it: terminals, Markdown, hosts of code.
+"""Escapes text from files for what shows it: terminals, Markdown, code hosts.
 
-What is shown stays readable: a character that would be obeyed is written as its escape.
+The text stays readable: an active character is written as its escape.
 """
 
 from __future__ import annotations
 
 import re
 
-#: control characters but tabs and ends of lines; what reorders, hides or replaces text; halves of a
-#: pair that cannot be encoded, and what is no character.
+#: control characters except tabs and ends of lines; characters that reorder, hide or replace text;
+#: single surrogates, which cannot be encoded, and code points that are no characters
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff"
     "\ue000-\uf8ff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
-#: what a library writes to colour text on a terminal, but for codes that hide it, such as black.
+#: escape sequences for colours, except those that hide text, such as black
 _COLOUR = re.compile("\x1b\\[(?:(?:[0-79]|3[1-79]|9[0-7])(?:;(?=[0-9])|(?=m)))*m")
-#: workflow commands: GitHub's at the begin of a line, and those that are found anywhere in one.
+#: workflow commands: those of GitHub begin a line, others may occur anywhere in it
 _COMMAND = re.compile(r"^(\s*):(?=:)", re.MULTILINE)
 _ANYWHERE = re.compile(r"##(?=\w*\[)")
-#: so many characters of a line tell whether what follows them ends a command.
+#: a command may begin this many characters before the end of the earlier text of a line
 BEFORE = 100
-#: in front of and behind a fence that is ours; no text from a file keeps such a character.
+#: encloses our own fences; removed from all texts of files
 _FENCE = "\ue000"
-#: what Markdown would take for markup of a page, a link, an image or where one leads, GitHub for an
-#: address or somebody's name, and a job that prints the page for a workflow command.
+#: text that would be markup, a link or an image in Markdown, an address or a mention on GitHub, or
+#: a workflow command in the log of a job
 _MARKUP = re.compile(
     r"<(?=[A-Za-z/!?])|(?<=\])[(:\[]|:(?=//)|(?<=www)\.|(?<![A-Za-z0-9_])@(?=\w)"
     r"|^\s*:(?=:)|#(?=#\w*\[)",
@@ -37,11 +37,11 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def terminal(text: str, before: str = "", colours: bool = False) -> str:
-    """Text for a terminal or the log of a job: no escape sequence and no workflow command is left.
+    """Escape a text for a terminal or the log of a job: control sequences, workflow commands.
 
     Args:
-        before: what stands in front of it in its line already, ``BEFORE`` characters at most.
-        colours: whether escape sequences that colour text are kept.
+        before: the earlier text of the same line, at most ``BEFORE`` characters.
+        colours: whether to keep escape sequences for colours.
     """
     text = text.replace(_FENCE, "")
     if colours and "\x1b" in text:
@@ -62,12 +62,12 @@ def terminal(text: str, before: str = "", colours: bool = False) -> str:
 
 
 def line(text: str) -> str:
-    """The same in one line, for the middle of a sentence."""
+    """Escape a text as ``terminal`` does, in one line for the middle of a sentence."""
     return " ".join(terminal(text).split())
 
 
 def quoted(text: str) -> list[str]:
-    """Lines of Markdown that show a text of several lines as it is; for ``markdown``."""
+    """Return lines of Markdown that show a text unchanged; to be passed to ``markdown``."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = f"{_FENCE}{'`' * max(3, longest + 1)}{_FENCE}"
     return [fence, text.replace(_FENCE, ""), fence]
@@ -76,7 +76,7 @@ def quoted(text: str) -> list[str]:
 def markdown(text: str) -> str:
     """Escape a whole Markdown text, so that only our own marks are markup.
 
-    Texts of several lines stand in it as ``quoted`` has them.
+    Texts of several lines must be in it as ``quoted`` returns them.
     """
     parts = re.split(f"{_FENCE}(`+)(?:{_FENCE}\n)(.*?)\n{_FENCE}\\1{_FENCE}", text, flags=re.DOTALL)
     safe = []
@@ -90,9 +90,9 @@ def markdown(text: str) -> str:
 
 
 def _markdown_line(line: str) -> str:
-    """Between two backticks Markdown obeys nothing, and shows an entity as it is written."""
+    """Escape a line of Markdown. Between two backticks nothing is markup."""
     pieces = _FENCES.sub(_as_entity, line).split("`")
-    # a cell of a table ends them, and one that is escaped is none
+    # a cell of a table ends code between backticks, and an escaped backtick begins none
     certain = len(pieces) % 2 and not re.search(r"\||\\`", line)
     return ("`" if certain else "&#96;").join(
         _ANYWHERE.sub("# #", piece) if certain and number % 2 else _MARKUP.sub(_as_entity, piece)
@@ -105,7 +105,7 @@ def _as_entity(match: re.Match[str]) -> str:
 
 
 def workflow(level: str, properties: dict[str, str], message: str) -> str:
-    """A workflow command of GitHub ("Workflow commands", escapes): text in it ends neither."""
+    """Return a workflow command of GitHub, with text that cannot end it."""
     named = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{level} {named}::{_data(message)}"
 

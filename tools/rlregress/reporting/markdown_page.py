@@ -21,14 +21,14 @@ from rlregress.reporting.html.page import (
     Table,
 )
 
-#: words that Markdown would show in bold, such as __init__; they are shown as code.
+#: words that Markdown would show in bold, such as __init__; they are shown as code
 _BOLD = re.compile(r"[^\s`|]*(?:__|\*)[^\s`|]*")
-#: items of a list that the page folds away, and lines of one piece of source.
+#: most items of a list that the page folds, and most lines of one piece of source
 _FOLDED, _SOURCE = 12, 40
 
 
 def text(page: Page) -> str:
-    """Return the page; it is yet to be made harmless."""
+    """Return the page as Markdown that is not escaped yet; see ``harmless.markdown``."""
     facts = page.facts
     when = f"{facts.started}, {facts.duration}, on {facts.machine}: `{facts.command}`"
     lines = [f"# {facts.title}", "", *([when, ""] if facts.started else [])]

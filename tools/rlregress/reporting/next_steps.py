@@ -1,4 +1,4 @@
-"""The next step in words: the last line of a command without a page."""
+"""The next step in words: the last line of a command."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from rlregress.model.golden_result import GoldenResult
 
 
 def _quoted(text: str | Path) -> str:
-    """As a shell takes it: a command is there to be copied."""
+    """Quote a word for a shell, so that users can copy the command."""
     return shlex.quote(str(text))
 
 
 def after_probe(differing: Sequence[str]) -> str:
-    """After a fingerprint of which this is not as documented: detail, framework and scope each."""
+    """Suggest the next step after a fingerprint."""
     if differing:
         id = differing[0].split()[0]
         return f"See what is documented of it, and what follows: rlregress details {_quoted(id)}"
@@ -23,7 +23,7 @@ def after_probe(differing: Sequence[str]) -> str:
 
 
 def after_trace(output: Path, repeats: bool) -> str:
-    """After recording a trace twice."""
+    """Suggest the next step after recording a trace twice."""
     if repeats:
         return (
             "Record the other version in the same way, and compare: rlregress diff "
@@ -36,14 +36,14 @@ def after_trace(output: Path, repeats: bool) -> str:
 
 
 def after_diff(diverged: bool) -> str:
-    """After comparing two traces."""
+    """Suggest the next step after comparing two traces."""
     if diverged:
         return "See which change of the framework does it: rlregress upgrade OLD NEW"
     return "Nothing: both have the same results."
 
 
 def after_golden(output: Path, script: Path | str, repeats: bool) -> str:
-    """After recording a golden file."""
+    """Suggest the next step after recording a golden file."""
     if not repeats:
         return after_trace(output, repeats=False)
     return (
@@ -55,7 +55,7 @@ def after_golden(output: Path, script: Path | str, repeats: bool) -> str:
 def after_golden_difference(
     result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
 ) -> str:
-    """After comparing a script, run with arguments, with its golden file."""
+    """Suggest the next step after comparing a script with its golden file."""
     has_moved = [*result.versions, *result.sources]
     if result.is_same and not has_moved:
         return "Nothing: the script has the same results."
@@ -70,10 +70,10 @@ def after_golden_difference(
     upgrade = f"rlregress upgrade {_quoted(' '.join(old))} installed"
     record_command = f"rlregress trace {_quoted(script)} --golden {_quoted(output)}{arguments_text}"
     if result.is_same:
-        # the script says nothing of what it does not execute
+        # equal results show nothing about code that the script does not execute
         if old:
-            return f"See what this script does not execute of the packages that moved: {upgrade}"
-        return f"Record again, so that what moved is compared with from now on: {record_command}"
+            return f"See what this script does not execute of the changed packages: {upgrade}"
+        return f"Record again, to compare later runs with the present code: {record_command}"
     if old:
         script_ = f"--script {_quoted(script)}{arguments_text}"
         return f"See which change of the packages does it: {upgrade} {script_}"
@@ -81,25 +81,25 @@ def after_golden_difference(
 
 
 def after_launch(store: Path) -> str:
-    """After all runs of a manifest were done in a store."""
-    return f"Read every record of them: rlregress runs status --verify --store {_quoted(store)}"
+    """Suggest the next step after all runs of a manifest are done."""
+    return f"Verify all records: rlregress runs status --verify --store {_quoted(store)}"
 
 
 def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
-    """After reading every record of a store.
+    """Suggest the next step after reading every record of a store.
 
     Args:
-        wrong: some records are not what they should be.
-        damaged: some are damaged, and still in their place.
-        missing: some runs have no record, or no longer.
+        wrong: whether some records are wrong.
+        damaged: whether some are damaged and not set aside.
+        missing: whether some runs have no record.
     """
     if damaged:
         return (
-            "Have damaged records done again: rlregress runs status --verify --set-aside, and "
-            "launch as before"
+            "Set damaged records aside: rlregress runs status --verify --set-aside; then launch "
+            "again to repeat their runs"
         )
     if wrong:
-        return "Remove the records that are wrong, and have their runs done: launch as before"
+        return "Remove the wrong records, then launch again to repeat their runs"
     if missing:
-        return "Have the rest done: launch as before"
-    return f"Judge by them: rlregress check --fresh-seeds --store {_quoted(store)}"
+        return "Launch again to do the missing runs"
+    return f"Judge by these runs: rlregress check --fresh-seeds --store {_quoted(store)}"

@@ -9,7 +9,7 @@ from rlregress.model.quantities import percent
 from rlregress.reporting import tables, words
 
 _SECONDS = {"minutes": 60.0, "hours": 3600.0}
-#: what a reader of the minutes asks next
+#: printed after the minutes of a check
 NIGHTLY = (
     "Every night another stored run of each cell is repeated. --first-seed 2000 trains new seeds; "
     "the same seeds and code give the same numbers."
@@ -17,7 +17,7 @@ NIGHTLY = (
 
 
 def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
-    """The minutes of a check, and what it would detect: a few lines.
+    """Describe the minutes of a check and the drops that it would detect, in a few lines.
 
     Args:
         tests: seconds of formulas and behaviour, one after the other.
@@ -86,9 +86,7 @@ def _span(least: float, most: float) -> str:
 
 
 def lines(plan: SessionPlan, processes: int) -> list[str]:
-    """Return a line per cell, the cost of the session, the power of each gate, and the
-    proposals.
-    """
+    """Return a line per cell, then cost, power of each gate, and proposals."""
     plan_lines = [f"{plan.description}, {processes} at a time"]
     plan_lines += [f"  left out: {sentence}" for sentence in plan.excluded]
     most = plan.looks[-1]
@@ -137,8 +135,8 @@ def _cost(plan: SessionPlan, processes: int) -> str:
 
 
 def _makespan(makespan: Makespan, processes: int) -> str:
-    """When the last run ends."""
-    # a range and its middle are told in one unit
+    """Describe the time until the last run ends."""
+    # one unit for the range and its middle
     _, unit = _in_units(makespan.high)
     seconds, low, high, bound = (
         amount / _SECONDS[unit]
@@ -156,7 +154,7 @@ def _in_units(seconds: float) -> tuple[float, str]:
 
 
 def _table(gates: tuple[Gate, ...]) -> list[str]:
-    """Gates as columns; cells, groups and costs as rows."""
+    """Return the lines of a table: gates as columns; cells, groups and costs as rows."""
     rows = [["smallest drop detected with 80 % power", *(gate.name for gate in gates)]]
     rows += [
         [f"  {name}", *_drops([gate.cells for gate in gates], name)] for name in gates[0].cells

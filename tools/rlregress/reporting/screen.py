@@ -16,13 +16,13 @@ from rlregress.model.verdict import FORMULAS_HOLD, HOLDS
 from rlregress.reporting import harmless, short_summary, terminal_tables
 from rlregress.reporting.html.page import Badge, Card, Culprit
 
-#: lines of a screen.
+#: lines of a screen
 LINES = 40
-#: columns of a line, also in a wider window: longer ones are hard to read.
+#: most columns, also in a wider window: longer lines are hard to read
 WIDEST = 100
-#: steps of each card that are named.
+#: most steps of each card
 STEPS = 3
-#: lines that one sentence may take, and a culprit with all that it explains.
+#: most lines of one sentence, and of a culprit with its effects
 _SENTENCE, _CULPRIT = 5, 12
 _COLOURS = {
     tones.GOOD: "green", tones.BAD: "red", tones.UNSURE: "yellow", tones.OTHER: "cyan",
@@ -53,11 +53,11 @@ def lines(
 ) -> list[Text]:
     """Return the lines of a screen: the first line of each card, then as much as fits.
 
-    What has no room is counted. A card that holds has nothing but its verdict, which is closing.
+    Items that do not fit are counted. A card with ``holds`` has only a verdict, in ``closing``.
 
     Args:
-        closing: the last sentences, where the report is, what to do next, and the verdict; each
-            with the verdict that gives it its colour, or "".
+        closing: the last sentences: path of the report, next steps and verdict. Each has the
+            verdict that colours it, or "".
         width: columns of the window.
     """
     visible = [card for card in cards if card.badge.word not in (HOLDS, FORMULAS_HOLD)]
@@ -100,7 +100,7 @@ def next_steps(cards: Sequence[Card], width: int) -> list[str]:
 
 
 def _counts(lists: Sequence[_List], room: int) -> Iterator[int | None]:
-    """How many items of each list have room: every list gets one before any gets two.
+    """Yield the number of items of each list that fit: each list gets one before any gets two.
 
     None: there is no room for its title.
     """
@@ -167,9 +167,9 @@ def _wrapped(
         indent: of the first line; ``hanging``: of the others, by default the same.
     """
     after = indent if hanging is None else hanging
-    # what is escaped is longer: before lines are broken
+    # escaped before lines are broken, because escapes are longer
     safe = harmless.line(text)
-    # a sentence of one line has no others
+    # the indent of further lines does not matter for a sentence of one line
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
     text = terminal_tables.broken(safe, room)
     wrapped = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from rlregress.reporting.html.page import Card, Facts, Step
 
-#: characters of one line, beyond which sentences are counted and not printed.
+#: most characters of one line; sentences that do not fit are counted
 _MOST = 280
 
 
 def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()) -> list[str]:
-    """Return verdict, unjudged parts, changes, next steps, and where to find more.
+    """Return verdict, unjudged parts, changes, next steps, and the path of the report.
 
     Args:
-        report: where the page is.
-        own: what became of the user's own script or file, one line each.
+        report: path of the page.
+        own: results of the user's own script and file, one line each.
     """
     has_several = len(cards) > 1
     return [
@@ -39,7 +39,7 @@ def first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
 
 
 def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
-    """The first sentence of each card, the worst first, and how many more there are."""
+    """Return the first sentence of each card with the number of its others, the worst first."""
     sentences: list[str] = []
     for card in cards:
         card_sentences = list(getattr(card, name))
@@ -53,7 +53,7 @@ def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> lis
 
 
 def _line(title: str, sentences: Sequence[str]) -> str:
-    """As many whole sentences as have room, one at least, and how many more there are."""
+    """Return as many whole sentences as fit, at least one, and the number of others."""
     texts = [" ".join(text.split()).rstrip(".") for text in sentences]
     for room in range(len(texts), 0, -1):
         ending = [f"and {len(texts) - room} more"] if room < len(texts) else []

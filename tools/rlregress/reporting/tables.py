@@ -12,12 +12,12 @@ def row(*cells: object) -> str:
 
 
 def head(*names: str, numbers: int = 0) -> list[str]:
-    """The heads of the columns and the rule below; the last ``numbers`` are aligned right."""
+    """Return the row of column names and the rule; the last ``numbers`` are aligned right."""
     return [row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
 
 
 def columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows as lines of equal columns, the first to the left and the others to the right."""
+    """Format rows as lines of equal columns, the first one left-aligned, others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(

@@ -10,9 +10,9 @@ from rlregress.reporting import words
 
 
 def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """The verdicts of a session, by cell and group; nothing if it judged none."""
+    """Return the verdicts of a session, by cell and group; empty without any."""
     lines = words.lines(verdicts)
-    return ["", "verdicts on returns, and on what is judged beside them", *lines] if lines else []
+    return ["", "verdicts on returns and secondary quantities", *lines] if lines else []
 
 
 def interrupted(store: Path) -> str:
@@ -30,7 +30,7 @@ def nothing_left(options: Sequence[str]) -> str:
         options: those that select among the tests, with their values.
     """
     return (
-        f"no test is left after {', '.join(options)}: none of the files named is about all of it; "
+        f"no test is left after {', '.join(options)}: no test of the named files fits all of them; "
         "leave one of these options out, or name other files or folders, such as tests_unit"
     )
 
@@ -42,13 +42,13 @@ def nothing_collected(named: Sequence[str]) -> str:
         named: files and folders, as they were given.
     """
     return (
-        f"no test was collected from {', '.join(named)}: what is named there holds none; name "
-        "other files or folders, such as tests_unit, tests_behavior or tests_performance"
+        f"no test was collected from {', '.join(named)}: it holds no tests; name other files or "
+        "folders, such as tests_unit, tests_behavior or tests_performance"
     )
 
 
 def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
-    """One line when a run is recorded."""
+    """Describe a recorded run in one line."""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
         f"{record['final_return']}{words.critic(record.get('critic'))}"
@@ -56,7 +56,7 @@ def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
 
 
 def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: float) -> str:
-    """One line when a run ends: its return, its speed, and how long the first look still takes.
+    """Describe a finished run in one line, with the time left for the first look.
 
     Args:
         done: runs that have ended.

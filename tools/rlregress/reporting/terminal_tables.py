@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rlregress.reporting.html.page import Table
 
-#: columns of a file or a pipe.
+#: columns of a table in a file or a pipe
 _WIDTH_OF_FILES = 150
 
 
@@ -21,7 +21,7 @@ def console() -> Console:
 
 
 def show(table: Table, title: str = "", lines: bool = True) -> None:
-    """Print a table; a path that has no room is broken between its words.
+    """Print a table; a path that does not fit is broken between its parts.
 
     Args:
         lines: whether there is a line between two rows.

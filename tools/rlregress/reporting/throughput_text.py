@@ -1,4 +1,4 @@
-"""How fast trainings are beside their floor: a table and verdict lines."""
+"""The throughput of trainings relative to their floor: a table and verdict lines."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from rlregress.model.explain import Repeated
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Event, Trace
 
-#: checkpoints and files that are listed.
+#: most checkpoints and files that are listed
 _LISTED = 5
 
 

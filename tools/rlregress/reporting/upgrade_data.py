@@ -32,7 +32,7 @@ _BEFORE = {model.PARTLY: "unchanged as far as asked", model.NEW_FAILS: "changed"
 
 
 def as_json(result: Upgrade) -> dict[str, Any]:
-    """The report as plain data."""
+    """Return the report as plain data."""
     checked = result.judgement.coverage
     return {
         "schema": SCHEMA,

@@ -37,12 +37,12 @@ class Finding:
 
 
 def ordered(all_findings: Iterable[Finding]) -> list[Finding]:
-    """The worst first, of one level those with a place."""
+    """Sort findings: the worst first, and within a level those with a place first."""
     return sorted(all_findings, key=lambda item: (LEVELS.index(item.level), not item.file))
 
 
 def below(path: Path, top: Path) -> str:
-    """The path below the top of a repository; empty: it lies elsewhere."""
+    """Return the path below the top of a repository; empty if it is elsewhere."""
     try:
         return path.resolve().relative_to(top.resolve()).as_posix()
     except (ValueError, RuntimeError):  # the latter is that of a loop of links
@@ -69,7 +69,7 @@ class PinnedRepository:
         return self.lock, next(lines, 1)
 
     def place(self, functions: Iterable[Changed], hunks: Mapping[Changed, Hunk]) -> tuple[str, int]:
-        """File and changed line of the first of some functions that lies in it.
+        """Return file and line of the first changed function that lies in the repository.
 
         ("", 1): none does.
         """

@@ -7,7 +7,7 @@ from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRES
 
 
 def wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
-    """Which runs come next: how many, of how many cells, and how many of them are to be done."""
+    """Describe the next runs: their number, their cells, and those that are not done."""
     return (
         f"wave {number} of at most {most}: {runs} runs of {cells} undecided cells, "
         f"{remaining} of them to do"

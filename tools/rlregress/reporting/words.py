@@ -1,4 +1,4 @@
-"""How a verdict is put into words: one line, with everything that it rests on."""
+"""Words for verdicts: one line with the numbers that a verdict rests on."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from rlregress.model.gate_result import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 from rlregress.model.replay_result import DIFFERS, Replay
 
-#: details that were not checked are named up to this many.
+#: most names of unchecked details
 _NAMED = 3
 
 
 def percent(share: float | None) -> str:
-    """``+12 %``, or a dash where there is none."""
+    """Format a share as ``+12 %``; a dash for None."""
     return "-" if share is None else f"{share:+.0%}"
 
 
 def rate(alpha: float) -> str:
-    """An error rate, never rounded to nothing: ``5%``, ``0.1%``."""
+    """Format an error rate as ``5%`` or ``0.1%``, without rounding to 0."""
     return f"{100 * alpha:.3g}%"
 
 
 def number(value: float | None) -> str:
-    """A return, with the digits that mean something."""
+    """Format a return with four significant digits; a dash for None."""
     return "-" if value is None else f"{value:.4g}"
 
 
@@ -43,7 +43,7 @@ def duration(seconds: float) -> str:
 
 
 def count_words(count: int, noun: str) -> str:
-    """``1 detail``, ``3 details``."""
+    """Format a count as ``1 detail`` or ``3 details``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
@@ -67,7 +67,7 @@ def leading(text: str, most: int) -> str:
 
 
 def critic(measured: Mapping[str, Any] | None) -> str:
-    """How well the critic of a run predicts its returns; empty for a run that does not say."""
+    """Describe how well the critic of a run predicts its returns; empty if not recorded."""
     if measured is None:
         return ""
     if not measured.get("finite", True):
@@ -81,7 +81,7 @@ def critic(measured: Mapping[str, Any] | None) -> str:
 
 
 def adjusted_p(verdict: Mapping[str, Any]) -> str:
-    """Holm's p-value of the side that a verdict is about."""
+    """Return Holm's p-value in the direction of the verdict."""
     if not has_stored(verdict):
         return number(verdict["adjusted_p"])
     upwards = verdict["verdict"] == "improved" or _verdict_subject(verdict) in DIAGNOSTICS
@@ -106,11 +106,12 @@ def _visible(verdict: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Effect:
-    """The numbers of a verdict as a report has them; those of critics are errors and factors.
+    """The numbers of a verdict as text. For critics they are errors and factors.
 
     Attributes:
-        stored, new: means; of a published band, "published" and nothing.
-        change: of the mean, and ``interval``: 95 % of it; empty: there is none.
+        stored, new: means; with a published band, "published" and nothing.
+        change: change of the mean.
+        interval: its 95 % interval; empty: there is none.
     """
 
     stored: str
@@ -120,7 +121,7 @@ class Effect:
 
 
 def effect(verdict: Mapping[str, Any]) -> Effect:
-    """Return how large the effect of a verdict is."""
+    """Return the size of the effect of a verdict, as text."""
     interval, fraction = verdict.get("interval"), verdict.get("effect_fraction")
     if not has_stored(verdict):
         # the difference is in returns
@@ -166,13 +167,13 @@ def _between(
 
 
 def _at_look(verdict: Mapping[str, Any]) -> str:
-    """At which of several looks the new runs decided."""
+    """Describe at which of several looks the verdict was reached."""
     looks = len(verdict["looks"])
     return f" (look {verdict['look']} of {looks})" if looks > 1 else ""
 
 
 def runs(verdict: Mapping[str, Any]) -> str:
-    """How many runs a verdict rests on, as a table has it."""
+    """Format the number of runs of a verdict for a table."""
     stored = verdict.get("stored_seeds")
     new = f"{verdict['new_seeds']} new{_at_look(verdict)}"
     return new if stored is None else f"{stored} + {new}"
@@ -211,7 +212,7 @@ def lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def details_probed(details: int, missing: Sequence[str], selected_by: str = "") -> str:
-    """How many of the details were checked, and the first of those that were not.
+    """Describe how many details were checked, and name the first unchecked ones.
 
     Args:
         selected_by: options that left out what is missing; "" if none did.
@@ -225,7 +226,7 @@ def details_probed(details: int, missing: Sequence[str], selected_by: str = "") 
     return f"{len(missing)} of {details} details were not checked: {named}"
 
 
-#: how a line is read, for whoever has no page of the documentation open
+#: explains a line of a verdict to readers without the documentation
 LEGEND = (
     "A line of a cell gives the mean of the stored runs, the mean of the new ones, their "
     "difference and its 95 % interval. A line of a group gives the mean difference of its cells. A "
@@ -246,11 +247,11 @@ def has_stored(verdict: Mapping[str, Any]) -> bool:
 
 
 def line(name: str, verdict: Mapping[str, Any]) -> str:
-    """Return a verdict in a line: effect, interval, seeds, error rate, what would be detected.
+    """Return a verdict in one line: effect, interval, seeds, error rate and detectable drop.
 
-    It is that of a critic, a group, a published band, or a cell with stored runs. The error of a
-    critic is the root of the mean squared error, the geometric mean over runs, in standard
-    deviations of the returns.
+    The verdict is on a critic, a group, a cell with a published band, or a cell with stored runs.
+    The error of a critic is the root of the mean squared error in standard deviations of the
+    returns; over runs it is the geometric mean.
     """
     verdict_effect, about = effect(verdict), _verdict_subject(verdict)
     head = f"{verdict['verdict']:<12} {name}"
@@ -280,14 +281,14 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
 
 
 def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """All verdict lines of a session, and the error rate that holds for them together.
+    """Return all verdict lines of a session, and their common error rate.
 
     Args:
         verdicts: name of a cell or of a group -> its verdict.
     """
     if not verdicts:
         return []
-    # of cells with stored runs and of those with published bands: two families
+    # cells with stored runs and cells with published bands are two families, each with its alpha
     families = {has_stored(verdict): verdict["alpha"] for verdict in verdicts.values()}
     alpha = sum(families.values())
     return [
@@ -303,9 +304,8 @@ def replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
     explained = all(replay.moved and replay.from_start for replay in replays_by_cell.values())
     if len(replays_by_cell) > 1 and len(versions_moved) == 1 and explained:
         return [
-            f"{DIFFERS}: all {len(replays_by_cell)} replays have other numbers from update 1 "
-            "on; since their "
-            f"records: {versions_moved.pop()}; fresh seeds are judged"
+            f"{DIFFERS}: all {len(replays_by_cell)} replays have other numbers from update 1 on; "
+            f"changed since their records: {versions_moved.pop()}; fresh seeds are judged"
         ]
     replay_lines = [
         f"{replay.state:<12} {cell}: {replay.reason} ({replay.replayed})"
@@ -324,7 +324,7 @@ def old_files(outcomes: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
-    """Kinds of files that past releases wrote and of which nothing is known, a line for each why.
+    """Describe the kinds of old files of which none could be loaded, a line for each reason.
 
     Args:
         kinds: kind -> why, in clauses.

@@ -20,8 +20,10 @@ CACHE_VARIABLE = "RLREGRESS_CACHE"
 
 
 def root() -> Path:
-    """The folder of tests and baselines: the nearest above this file, or above the current folder,
-    that holds all of them."""
+    """Return the folder of tests and baselines.
+
+    It is the nearest folder above this file, or above the current folder, that holds all of them.
+    """
     return _root(os.getcwd())
 
 
@@ -38,7 +40,7 @@ def _root(current: str) -> Path:
 
 
 def baselines() -> Path:
-    """The folder of expectations."""
+    """Return the folder of expectations."""
     return root() / "baselines"
 
 
@@ -79,12 +81,12 @@ def workplace() -> Path:
 
 
 def test_path(name: str) -> str:
-    """How pytest finds a folder or a file of tests, such as "tests_unit", in ``workplace()``."""
+    """Return the path by which pytest finds tests, such as "tests_unit", in ``workplace()``."""
     return str(root() / name) if installed() else name
 
 
 def pytest_arguments(*tests: str) -> list[str]:
-    """Arguments of Python that run folders or files of tests by pytest in ``workplace()``.
+    """Return the arguments of Python that run tests by pytest in ``workplace()``.
 
     The ids of the tests are the same in a checkout and in an installed wheel.
     """
@@ -93,15 +95,15 @@ def pytest_arguments(*tests: str) -> list[str]:
 
 
 def safe_path() -> dict[str, str]:
-    """The variable that keeps Python from importing what the current folder happens to hold.
+    """Return the variable that stops Python from importing modules of the current folder.
 
-    Empty in a checkout, whose top is meant to be imported from.
+    Empty in a checkout, where modules of the top folder are to be imported.
     """
     return {"PYTHONSAFEPATH": "1"} if installed() else {}
 
 
 def cache() -> Path:
-    """Return the folder of cached things, such as environments.
+    """Return the folder of cached files, such as environments.
 
     Raises:
         UserError: this user has no home folder.
@@ -112,17 +114,17 @@ def cache() -> Path:
     expanded = os.path.expanduser(named)
     if expanded.startswith("~"):
         raise UserError(
-            f"the folder {named} of what is kept is not known, as the user {os.getuid()} has no "
-            f"home folder; set {CACHE_VARIABLE} or HOME to a folder"
+            f"the cache {named} cannot be found, because the user {os.getuid()} has no home "
+            f"folder; set {CACHE_VARIABLE} or HOME to a folder"
         )
     return files.absolute(expanded)
 
 
 def library() -> Path:
-    """A folder to put on the path of another environment's modules: this library and no other.
+    """Return a folder for the module path of another environment: it holds this library alone.
 
-    What is installed beside a wheel would hide what the other environment has, so that a link to
-    this library alone is made in the cache.
+    Other packages in the folder of an installed wheel would hide those of the other environment.
+    The cache therefore holds a folder with a link to this library.
 
     Raises:
         UserError: the cache cannot be written.
@@ -136,7 +138,7 @@ def library() -> Path:
     try:
         if not link.is_symlink():
             folder.mkdir(parents=True, exist_ok=True)
-            # made beside the folder and moved in: another process may do the same
+            # created outside the folder and moved in, because another process may do the same
             new = folder.with_name(f"{folder.name}.{os.getpid()}")
             new.symlink_to(package, target_is_directory=True)
             new.replace(link)
@@ -146,7 +148,7 @@ def library() -> Path:
 
 
 def cache_not_written(error: OSError) -> str:
-    """The sentence for a cache that cannot be written."""
+    """Return the message for a cache that cannot be written."""
     return (
         f"the cache {cache()} cannot be written: {error}; name another folder in the environment "
         f"variable {CACHE_VARIABLE}"

@@ -78,8 +78,8 @@ class Protocol:
 class Job:
     """One run: everything that determines its result, and nothing else.
 
-    ``versions`` and ``sources`` (a digest of the code under test) are part of it, so that a run
-    of other code is never taken for this one.
+    It includes ``versions`` and ``sources`` (digests of the code under test), so that a run of
+    other code is never taken for this one.
     """
 
     cell: Annotated[
@@ -97,7 +97,7 @@ class Job:
         """Build a run from the plain data of ``as_dict``; other keys are ignored.
 
         Raises:
-            KeyError, TypeError: it is something else.
+            KeyError, TypeError: the data is not that of a run.
         """
         names = ("hyperparameters", "versions", "sources", "arithmetic")
         values = {name: content[name] for name in names}
@@ -137,6 +137,7 @@ class Job:
     def _parts_around_seed(self) -> tuple[str, str]:
         """Return the sorted JSON of ``as_dict`` before and after the seed."""
         content = self.as_dict()
+        # sorted keys put these four before "seed", and the others after it
         names = ("arithmetic", "cell", "hyperparameters", "protocol")
         first = {name: content.pop(name) for name in names}
         del content["seed"]

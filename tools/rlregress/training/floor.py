@@ -2,8 +2,8 @@
 
 Bare stepping of the environment, and forward passes, backward passes and Adam of the same networks
 at the same batch sizes, in plain torch. Knows no framework, and is no implementation either: the
-batches are noise, and nothing is learned. Not counted, because an implementation is free in how it
-does them: storing and sampling transitions, normalisation, advantages, log-probabilities, the
+batches are noise, and nothing is learned. Work that an implementation may do in several ways is not
+part of it: storing and sampling transitions, normalisation, advantages, log-probabilities, the
 temperature, clipping of gradients, logs.
 """
 

@@ -107,22 +107,19 @@ def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Seq
     if folder_options and not trained and not tested and algorithm in trained_anywhere:
         return (
             f"'{algorithm}' of {titles} cannot be trained with the copy that is here; name a "
-            "checkout "
-            f"that can with {folder_options}"
+            f"checkout that can with {folder_options}"
         )
     for adapter in adapters:
         if algorithm in adapter.trace_trainings():
             return (
-                f"'{algorithm}' of {titles} is traced, and not trained for its returns; to "
-                "trace it: "
-                f"rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained for "
-                f"their returns: {', '.join(sorted(trained)) or 'none'}"
+                f"'{algorithm}' of {titles} is traced, and not trained for its returns; to trace "
+                f"it: rlregress trace --framework {adapter.name} --algorithm {algorithm}; trained "
+                f"for their returns: {', '.join(sorted(trained)) or 'none'}"
             )
     if algorithm in tested:
         return (
             f"'{algorithm}' of {titles} is tested for its behaviour, and not trained for its "
-            "returns; "
-            f"to test it: rlregress test tests_behavior --algorithm {algorithm}"
+            f"returns; to test it: rlregress test tests_behavior --algorithm {algorithm}"
         )
     candidates = trained or sorted(tested or trained_anywhere)
     return f"unknown algorithm '{algorithm}' of {titles}; {nearest(algorithm, candidates)}"

@@ -7,7 +7,7 @@ server. To replace such a lease, a process creates a second file with ``O_EXCL``
 replaces it. Of many that try, one succeeds.
 
 A lease alone does not stop two attempts from finishing the same run: one that was taken for dead
-may wake up. See ``Store.put``.
+may wake up. ``Store.put_record`` keeps one record then.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Holder:
 
     Attributes:
         attempt: its id, unlike that of any other attempt.
-        machine: boot and namespace of processes in which ``process`` counts; empty: not known.
+        machine: the boot and the namespace that ``process`` is a number of; empty: unknown.
         begun: start time of the process, in ticks since the machine was started.
         slurm: its variables of Slurm, if there are any.
         restarts: earlier attempts at the same run that did not end it.
@@ -87,7 +87,9 @@ def _read_start_time(process: int) -> int:
         text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return 0
+    # the name of the program is in parentheses and may hold any character
     words = text.rpartition(")")[2].split()
+    # state Z and X: a zombie or dead process does nothing; field 22 of proc(5) is the start time
     return 0 if words[0] in "ZX" else int(words[19])
 
 
@@ -120,6 +122,7 @@ def read_server_time(folder: Path) -> float:
 
     If the folder is not writable, it is the time of this machine.
     """
+    # clocks of machines differ by more than a beat; all leases of a store get their times here
     try:
         with TemporaryFile(dir=folder) as file:
             return os.fstat(file.fileno()).st_mtime
@@ -136,6 +139,7 @@ def find_end_reason(attempt: Holder) -> str:
     """Return why an attempt no longer holds its lease, without regard to its age; else ""."""
     if attempt.ended:
         return attempt.ended
+    # numbers of processes are reused: the start time tells a later process from the holder
     if (
         attempt.machine
         and attempt.machine == _identify_machine()
@@ -168,6 +172,7 @@ def is_over(path: Path) -> bool:
 def rename_if_free(source: Path, target: Path) -> bool:
     """Rename a file unless the target exists. Return whether it was renamed."""
     try:
+        # a link fails if the target exists; a rename would replace it
         os.link(source, target)
     except FileExistsError:
         return False
@@ -186,7 +191,7 @@ class Lease:
 
     Attributes:
         holder: this attempt.
-        before: the attempt whose expired lease this one replaced, if any.
+        replaced: the attempt whose expired lease this one replaced, if any.
         is_lost: whether another attempt took this one for dead and has the lease.
         on_lost: called once when that is detected, by another thread.
     """
@@ -194,7 +199,7 @@ class Lease:
     def __init__(self, path: Path) -> None:
         """Create no file yet."""
         self.path, self.holder = path, describe_this_process()
-        self.before: Holder | None = None
+        self.replaced: Holder | None = None
         self.is_lost = False
         self.on_lost: Callable[[], object] = lambda: None
         self._ended = threading.Event()
@@ -211,29 +216,30 @@ class Lease:
         """Take a lease that is over. Return whether that succeeded."""
         if not is_over(self.path):
             return False
-        right = self.path.with_name(f"{self.path.name}.over")
+        lock = self.path.with_name(f"{self.path.name}.over")
         try:
             # exclusive creation decides among several that see the same expired lease
-            os.close(os.open(right, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         except FileExistsError:
-            # the right is held for an instant, unless its process died meanwhile
+            # the lock is held for an instant, unless its process died meanwhile
             with suppress(FileNotFoundError):
-                if read_server_time(right.parent) - right.stat().st_mtime > STALE_SECONDS:
-                    right.unlink()
+                if read_server_time(lock.parent) - lock.stat().st_mtime > STALE_SECONDS:
+                    lock.unlink()
             return False
         try:
-            over = read_holder(self.path)
+            # read again under the lock: the process before this one may have taken the lease
+            last_holder = read_holder(self.path)
             if not is_over(self.path):
                 return False
-            if over is not None:
-                self.before = over
-                self.holder = replace(self.holder, restarts=over.restarts + 1)
+            if last_holder is not None:
+                self.replaced = last_holder
+                self.holder = replace(self.holder, restarts=last_holder.restarts + 1)
             if not self.path.exists():
                 return self._create()
             self._write(self.holder)
             return True
         finally:
-            right.unlink(missing_ok=True)
+            lock.unlink(missing_ok=True)
 
     def _write(self, content: Holder) -> None:
         """Replace the content of the lease file."""
@@ -286,13 +292,14 @@ class Lease:
         return current is not None and current.attempt == self.holder.attempt
 
     def give_back(self, reason: str = "") -> None:
-        """Give the lease back. With a reason, the run is not done and the next attempt starts at
-        once.
+        """Give the lease back.
 
         Args:
-            reason: the error that ended the attempt before the run was done.
+            reason: the error that ended the attempt before the run was done. The next attempt then
+                starts at once.
         """
         self._ended.set()
+        # another attempt may have taken the lease meanwhile
         with self._writing:
             if self._is_mine():
                 self._release(reason)

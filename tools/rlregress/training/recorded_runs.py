@@ -70,8 +70,8 @@ class RunResult:
         training_return: mean return of the training episodes that ended in its last third; None
             if the run failed or it was not recorded.
         critic: how well it predicts the returns of its policy; None as above.
-        diagnostics: name -> number at the end of the training (``inside/diagnostics.py``), of
-            as far as the framework exposes them; None as above.
+        diagnostics: name -> number at the end of the training (``inside/diagnostics.py``), for
+            those that the framework exposes; None as above.
         learning_curve: (steps, mean return) of the training episodes that ended in each twentieth
             of the training.
         trail: only of runs in portable arithmetic.

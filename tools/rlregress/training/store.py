@@ -105,19 +105,24 @@ class Attempt:
     ) -> None:
         with suppress(OSError, UserError):
             files.remove(self._store, self.folder)
+            # fails while another attempt has a folder there
             self.folder.parent.rmdir()
+        # last, so that the next attempt starts after the clean-up
         self.lease.give_back("" if kind is None else str(error) or kind.__name__)
 
 
 class Store:
     """Records of finished and failed runs under one folder.
 
-    A record lies at ``<cell>/<seed>-<key>.json``; its key is the digest of everything that
-    determines the run. A damaged record is never judged, and its run counts as not done; when the
-    run is done again, the record is renamed to ``*.damaged`` with a warning. Beside a record lie,
-    under the same name, the lease of who does the run (``.lease``), the folders of those who try
-    (``.attempts``), what the next of them continues from (``.checkpoint``), and why it failed
-    (``.failed``).
+    A record lies at ``<cell>/<seed>-<key>.json``. Its key is the digest of everything that
+    determines the run. A damaged record is never judged, and its run counts as not done. When the
+    run is done again, the record is renamed to ``*.damaged`` with a warning. Other files of a run
+    have the name of its record:
+
+    - ``.lease`` names the attempt that does the run
+    - ``.attempts`` holds a folder for each attempt in progress
+    - ``.checkpoint`` is where the next attempt continues
+    - ``.failed`` holds the error of a failed run
     """
 
     def __init__(self, folder: Path) -> None:
@@ -133,8 +138,7 @@ class Store:
         if not existing.is_dir():
             raise UserError(
                 f"{folder} cannot be a folder of run records: {existing} is no folder; name "
-                "another "
-                "one with --store"
+                "another one with --store"
             )
 
     def path(self, job: Job) -> Path:
@@ -148,9 +152,8 @@ class Store:
         attempts = path.with_suffix(_ATTEMPTS)
         folder = files.join_inside(path.parent, attempts.name, run_lease.holder.attempt)
         while True:
-            with suppress(
-                FileNotFoundError
-            ):  # an attempt that ended removes the folder if it is empty
+            # an attempt that ends here removes the common folder if it is empty
+            with suppress(FileNotFoundError):
                 attempts.mkdir(parents=True, exist_ok=True)
                 folder.mkdir()
                 break
@@ -163,9 +166,10 @@ class Store:
                 folder.rmdir()
         if not is_taken:
             return None
-        if run_lease.before is not None and lease.find_end_reason(run_lease.before):
+        # one that was only silent may still run, and write to its folder
+        if run_lease.replaced is not None and lease.find_end_reason(run_lease.replaced):
             with suppress(OSError):
-                files.remove(self.folder, files.join_inside(attempts, run_lease.before.attempt))
+                files.remove(self.folder, files.join_inside(attempts, run_lease.replaced.attempt))
         return Attempt(self.folder, folder, run_lease, path.with_suffix(_CHECKPOINT))
 
     def is_in_progress(self, job: Job) -> bool:
@@ -174,11 +178,13 @@ class Store:
         return path.exists() and not lease.is_over(path)
 
     def read_lease_holder(self, name: str) -> tuple[Holder | None, float]:
-        """Return the present or last holder of a run's lease, and when it was last touched (s since
-        1970).
+        """Return the present or last holder of a run's lease, and the time of its last heartbeat.
 
         Args:
             name: see ``Job.name``.
+
+        Returns:
+            The holder, None if the lease is not readable, and seconds since 1970.
 
         Raises:
             OSError: the lease is gone.
@@ -196,9 +202,7 @@ class Store:
         return report
 
     def read_checkpoint_progress(self, name: str) -> Progress | None:
-        """Return the progress stored in the checkpoint of a run; None without a usable
-        checkpoint.
-        """
+        """Return the progress in the checkpoint of a run; None without a usable checkpoint."""
         path = self.folder / f"{name}{_CHECKPOINT}"
         head = checkpoint.head(path)
         values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
@@ -226,7 +230,7 @@ class Store:
     def put_record(self, job: Job, content: Mapping[str, Any], attempt: str) -> bool:
         """Put the record of a run in its place. Return whether there was none.
 
-        An existing record stays. If the new one has another result, it is kept next to it as
+        An existing record stays. A new one with another result is written next to it as
         ``*.duplicate``. So a run has one record, however many attempts finished it.
 
         Args:
@@ -244,6 +248,8 @@ class Store:
                 run_record.write_atomically(mark, reason[:_REASON] + "\n")
             elif not path.exists():
                 mark.unlink(missing_ok=True)
+        # the rename decides among attempts that finish at once; a damaged record is moved away,
+        # and the rename tried again
         while not lease.rename_if_free(source, path):
             existing = self.find_record(job)
             if existing is None:
@@ -322,12 +328,15 @@ class Store:
         except OSError as error:
             raise UserError(f"the run record {path} cannot be read: {error.strerror}") from None
         _, stored = recorded_runs.read_record(path)
+        # tuples become lists, as in the record
         expected = json.loads(json.dumps({**job.as_dict(), "key": job.key}))
         if stored["key"] != job.key or stored["job"] != expected:
-            differing = [name for name, of in expected.items() if stored["job"].get(name) != of]
+            differing = [
+                name for name, value in expected.items() if stored["job"].get(name) != value
+            ]
             raise UserError(
-                f"the run record {path} belongs to another run, of another {', '.join(differing)}: "
-                f"found key {stored['key']}, expected {job.key}"
+                f"the run record {path} belongs to another run: found key {stored['key']}, "
+                f"expected {job.key}; they differ in {', '.join(differing)}"
             )
         return stored
 
@@ -357,7 +366,7 @@ def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
 
 
 def open_store(folder: str) -> Store:
-    """Return the store of ``--store``, or the suite's own, ``runs``, if it is empty."""
+    """Return the store of ``--store``; if that is empty, the folder ``runs`` of the suite."""
     return Store(files.absolute(folder or suite.workplace() / "runs"))
 
 

@@ -55,7 +55,8 @@ class _File:
     Attributes:
         blocks: counted blocks of a training.
         block_steps: environment steps of a block; on policy it is a rollout with its updates.
-        hyperparameters: algorithm -> changes; frameworks: the same of one framework.
+        hyperparameters: algorithm -> changes.
+        frameworks: framework -> algorithm -> further changes.
     """
 
     environment: Text
@@ -169,7 +170,7 @@ def load_protocol(framework: str, algorithm: str) -> Protocol:
 
 
 def train_with_floor(
-    adapter: Adapter, algorithm: str, load_protocol: Protocol, seed: int
+    adapter: Adapter, algorithm: str, protocol: Protocol, seed: int
 ) -> tuple[Trained, list[Block]]:
     """Train in this process with the floor in between; return the trained agent and the blocks."""
     import gymnasium
@@ -177,30 +178,32 @@ def train_with_floor(
     from rlregress.training.floor import Floor
 
     def make_env() -> Any:
-        return gymnasium.make(load_protocol.environment)
+        return gymnasium.make(protocol.environment)
 
-    floor = Floor(algorithm, make_env, load_protocol.hyperparameters)
+    floor = Floor(algorithm, make_env, protocol.hyperparameters)
     blocks: list[Block] = []
-    last: list[tuple[int, float]] = []
+    block_start: list[tuple[int, float]] = []
 
     def work_floor(steps: int, policy: Any) -> None:
         called_at = time.process_time()
-        if last:
-            start, since = last.pop()
-            updates = load_protocol.updates(start, steps)
-            began = time.process_time()
-            floor.work(steps - start, updates)
-            took = time.process_time() - began
-            blocks.append(Block(steps - start, updates, called_at - since, took))
-        last.append((steps, time.process_time()))
+        if block_start:
+            first_step, started_at = block_start.pop()
+            updates = protocol.updates(first_step, steps)
+            floor_started_at = time.process_time()
+            floor.work(steps - first_step, updates)
+            floor_seconds = time.process_time() - floor_started_at
+            seconds = called_at - started_at
+            blocks.append(Block(steps - first_step, updates, seconds, floor_seconds))
+        # after the floor, so that its seconds are not those of the framework
+        block_start.append((steps, time.process_time()))
 
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=make_env,
-        hyperparameters=load_protocol.hyperparameters,
-        total_steps=load_protocol.total_steps(),
+        hyperparameters=protocol.hyperparameters,
+        total_steps=protocol.total_steps(),
         seed=seed,
-        checkpoints=load_protocol.checkpoints(),
+        checkpoints=protocol.checkpoints(),
         on_checkpoint=work_floor,
     )
     trained = adapter.train.train(request)
@@ -213,14 +216,13 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     import torch
 
     torch.set_num_threads(1)
-    adapter, training_protocol = (
-        frameworks.get(framework),
-        load_protocol(framework.partition("@")[0], algorithm),
-    )
+    adapter = frameworks.get(framework)
+    protocol = load_protocol(framework.partition("@")[0], algorithm)
     for module in adapter.framework.modules:
         importlib.import_module(module)
     idle = worker.peak_mib()
-    _, (_, *blocks) = train_with_floor(adapter, algorithm, training_protocol, seed)
+    # the first block warms up
+    _, (_, *blocks) = train_with_floor(adapter, algorithm, protocol, seed)
     seconds = sum(block.seconds for block in blocks)
     return Measurement(
         ratio=round(statistics.median(block.floor_seconds / block.seconds for block in blocks), 4),

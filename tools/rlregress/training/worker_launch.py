@@ -31,7 +31,7 @@ _CRASHES = {
 }  # fmt: skip
 #: time for a stopped worker to write its checkpoint; Slurm warns 120 s before the end
 _GRACE_SECONDS = 90.0
-#: between two looks at a lease that another attempt holds, at first and at most.
+#: pause between two reads of a lease that another attempt holds: at first, and at most
 _POLL_SECONDS = (0.02, 1.0)
 
 
@@ -77,15 +77,14 @@ def do_run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> di
     """Do the run of ``job`` unless its record exists. Return the record.
 
     Two processes that need the same run do it once: the second waits and reads. A run is recorded
-        as
-    failed only if its framework failed. There is no record if the worker was ended from outside,
+    as failed only if its framework failed. There is no record if the worker was ended from outside,
     could not begin, or the machine failed.
 
     Args:
-        wait: for an attempt of another process.
+        wait: whether to wait for an attempt of another process.
 
     Raises:
-        Held: another attempt does the run, and ``wait`` is false.
+        HeldElsewhere: another attempt does the run, and ``wait`` is false.
         Interrupted: the worker was ended from outside.
         UserError: the installed code is not that of the job, or no record could be written.
     """
@@ -95,6 +94,7 @@ def do_run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> di
         if attempt is not None:
             with attempt:
                 try:
+                    # another attempt may have written it before this one took the lease
                     record = store.find_record(job)
                     if record is None:
                         store.set_aside_damaged(job)
@@ -217,7 +217,7 @@ def _run_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
     if code and not attempt.record.with_suffix(BEGUN).exists():
         raise NeverBegan(
             f"the training of {job.title} could not begin, its process ended with status {code}: "
-            f"{last_line}; mend what it names and start the run again"
+            f"{last_line}; fix that and start the run again"
         )
     if code:
         run_record.write(attempt.record, _crash_record(job, code, output[-2000:]))
@@ -239,7 +239,7 @@ def _crash_record(job: Job, code: int, output: str) -> dict[str, Any]:
         "job": {**job.as_dict(), "key": job.key},
         "key": job.key,
         "status": "failed",
-        "failure": f"the worker process ended with status {code}; its last words:\n{output}",
+        "failure": f"the worker process ended with status {code}; its last output:\n{output}",
         "curve": [],
         "final_return": None,
         "episode_returns": [],

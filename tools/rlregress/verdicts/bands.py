@@ -53,12 +53,13 @@ def recover_band(mean: float, half: float, seeds: int = 5, decimals: int = 1) ->
 def band_p_value(band: Band, new: Sequence[float]) -> float:
     """Return the two-sided p-value of the pooled t-test of a band against new returns [n], n >= 2.
 
-    The largest p-value that the rounding of the printed numbers allows.
+    Of the p-values that the rounding of the printed numbers allows, this is the largest.
     """
     values = np.asarray(new, dtype=np.float64)
     # the printed mean may be off by its rounding: the smallest difference gives the largest p
     difference = max(0.0, abs(float(values.mean()) - band.mean) - band.rounding)
     new_sd = float(values.std(ddof=1))
+    # a larger spread gives a larger p as well
     test = scipy.stats.ttest_ind_from_stats(
         difference, band.sd_high, band.seeds, 0.0, new_sd, len(values)
     )
@@ -66,7 +67,7 @@ def band_p_value(band: Band, new: Sequence[float]) -> float:
 
 
 def _standard_error(sd: float, seeds: int, new: np.ndarray) -> float:
-    """Standard error of the difference of means, with the pooled variance."""
+    """Return the standard error of the difference of means, with the pooled variance."""
     squares = (seeds - 1) * sd**2 + (len(new) - 1) * float(new.var(ddof=1))
     return math.sqrt(squares / (seeds + len(new) - 2) * (1 / seeds + 1 / len(new)))
 
@@ -113,6 +114,7 @@ def _p_value(sample: BandSample) -> float:
     band = sample.band
     if band.half > 0:
         return band_p_value(band, sample.new)
+    # without spread there is no t-test: at a ceiling, only failing seeds show a drop
     failed, published = sample.ceiling_counts or (0, band.seeds)
     return ceiling.fisher_p(failed, published, _count_failing(sample), len(sample.new))
 
@@ -129,7 +131,7 @@ def judge_bands(
         samples: cell name -> BandSample.
         alpha: probability of one or more false alarms, of either direction, in the family.
         floor: differences below this share of the published mean's magnitude do not count.
-        must_detect: ``holds`` needs a visible drop of at most this share.
+        must_detect: ``holds`` needs a smallest detected drop of at most this share.
 
     Raises:
         UserError: fewer than two new returns in a cell, or one that is not finite.
@@ -168,6 +170,7 @@ def _judge_band(
         margin = float(scipy.stats.t.isf(alpha / 2, band.seeds + n - 2))
         margin *= _standard_error(band.sd_high, band.seeds, new)
         interval = (effect - margin, effect + margin)
+        # a drop must be rejected and observed beyond the floor: the harder condition counts
         beyond = drop_observed_beyond(floor * scale, band.seeds, n, band.sd)
         visible = max(smallest_band_drop(band.seeds, n, hypotheses, alpha) * band.sd, beyond)
         basis = f"a {band.seeds}-seed band, pooled t-test, a coarse check"
@@ -192,8 +195,7 @@ def _judge_band(
         reason = (
             f"{'not rejected' if adjusted >= alpha else 'below the floor'}; the smallest drop "
             f"detected with 80 % power is {visible:.4g}, {visible / scale:.0%} of the published "
-            "mean "
-            f"({basis})."
+            f"mean ({basis})."
         )
     return BandVerdict(
         verdict=verdict,

@@ -1,8 +1,8 @@
 """Cells at a ceiling: most seeds reach the same best return, some fail.
 
-There the spread of the stored runs says nothing about the drop that can be seen (it is 0 when all
-reached the ceiling). What is counted is the seeds that fail to reach it. With no stored failure,
-the permutation test of the means and Fisher's exact test of the counts give the same p-value.
+The spread of the stored runs then says nothing about the detectable drop: it is 0 when all reached
+the ceiling. The seeds that fail to reach it are counted instead. With no stored failure, the
+permutation test of the means and Fisher's exact test of the counts give the same p-value.
 """
 
 from __future__ import annotations
@@ -25,17 +25,13 @@ def is_at_ceiling(returns: ArrayLike) -> bool:
 
 
 def fisher_p(stored_failed: int, m: int, new_failed: int, n: int) -> float:
-    """Return the one-sided p-value of Fisher's exact test that more new seeds fail than stored
-    ones.
-    """
+    """Return the one-sided p of Fisher's exact test that more new seeds fail than stored ones."""
     table = [[new_failed, n - new_failed], [stored_failed, m - stored_failed]]
     return float(scipy.stats.fisher_exact(table, alternative="greater").pvalue)
 
 
 def smallest_rejecting_count(stored_failed: int, m: int, n: int, level: float) -> int | None:
-    """Return the smallest count of n new seeds whose failure gives p < ``level``; None if none
-    does.
-    """
+    """Return the fewest failures among n new seeds that give p < ``level``; None if none do."""
     failed = np.arange(n + 1)
     # Fisher's p-value of each count at once
     p = scipy.stats.hypergeom.sf(failed - 1, m + n, failed + stored_failed, n)
@@ -88,6 +84,7 @@ def _look_bounds(
     before = 0
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look
     for n, weight, accept in zip(looks.seeds, looks.weights, accepting, strict=True):
+        # Bonferroni over the looks: each spends its share of the level
         rejecting = smallest_rejecting_count(stored_failed, m, n, weight * level)
         continuing = smallest_rejecting_count(stored_failed, m, n, accept)
         never = n + 1
@@ -114,7 +111,7 @@ def rejection_probability(steps: Sequence[tuple[int, int, int]], share: float) -
     for added, rejecting, continuing in steps:
         failures = np.convolve(failures, scipy.stats.binom.pmf(np.arange(added + 1), added, share))
         rejected += float(failures[rejecting:].sum())
-        # rejected and accepted runs take no further look
+        # rejected and accepted cells take no further look
         failures[rejecting:] = 0.0
         failures[:continuing] = 0.0
     return rejected

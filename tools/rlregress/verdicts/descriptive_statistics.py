@@ -15,22 +15,22 @@ from numpy.typing import ArrayLike
 
 
 def interquartile_mean(values: ArrayLike) -> float:
-    """Return the mean of the values [n] without the lowest and highest quarter; nan if there are
-    none.
-    """
+    """Return the mean of the values [n] without the lowest and highest quarter; nan if empty."""
     finite = keep_finite(values)
     return float(scipy.stats.trim_mean(finite, 0.25)) if len(finite) else math.nan
 
 
-def probability_of_improvement(before: ArrayLike, after: ArrayLike) -> float:
-    """Return the share of pairs (before [m], after [n]) in which the later value is larger.
+def probability_of_improvement(stored: ArrayLike, new: ArrayLike) -> float:
+    """Return the share of pairs (stored [m], new [n]) in which the new value is larger.
 
     Ties count half; nan if either array is empty.
     """
-    old, new = keep_finite(before), keep_finite(after)
-    if not len(old) or not len(new):
+    finite_stored, finite_new = keep_finite(stored), keep_finite(new)
+    pairs = len(finite_stored) * len(finite_new)
+    if not pairs:
         return math.nan
-    return float(scipy.stats.mannwhitneyu(new, old).statistic) / (len(old) * len(new))
+    # the statistic counts the pairs
+    return float(scipy.stats.mannwhitneyu(finite_new, finite_stored).statistic) / pairs
 
 
 def keep_finite(values: ArrayLike) -> np.ndarray:

@@ -15,11 +15,11 @@ def welch_interval(
 ) -> tuple[float, float] | None:
     """Return Welch's interval of mean(new) - mean(stored), stored [m], new [n].
 
-    It describes one cell, is not corrected for the family, and decides nothing. Its measured
-    coverage at nominal 95 %, over the simulated laws (``tools/tests/simulations/laws.py``) with 5
-    or 10 new seeds, is 93 to 96 % on average and 85 % at worst (two modes, 20 stored, 5 new); the
-    percentile bootstrap covers 88 to 92 %, and the pooled interval falls to 79 % where the spread
-    has changed.
+    It describes one cell, is not corrected for the family, and decides nothing. Its coverage at
+    nominal 95 % was measured over the simulated laws (``tools/tests/simulations/laws.py``) with 5
+    or 10 new seeds: 93 to 96 % on average, 85 % at worst (two modes, 20 stored, 5 new). The
+    percentile bootstrap covers 88 to 92 %. The pooled interval falls to 79 % where the spread has
+    changed.
 
     Returns:
         (low, high), or None with a single stored or new value, or no spread on both.
@@ -46,11 +46,11 @@ def group_interval(
     # takes a hundred times as long and warns of lost precision where all returns are equal
     effects, variances, freedoms = [], [], []
     for (stored, new), scale in zip(cells, scales, strict=True):
-        before, after = np.asarray(stored, dtype=np.float64), np.asarray(new, dtype=np.float64)
-        if len(before) < 2 or len(after) < 2:
+        samples = np.asarray(stored, dtype=np.float64), np.asarray(new, dtype=np.float64)
+        if min(map(len, samples)) < 2:
             return None
-        effects.append(float(after.mean() - before.mean()) / scale)
-        for returns in (before, after):
+        effects.append(float(samples[1].mean() - samples[0].mean()) / scale)
+        for returns in samples:
             variances.append(float(returns.var(ddof=1)) / len(returns) / scale**2)
             freedoms.append(len(returns) - 1)
     total = sum(variances)

@@ -16,9 +16,9 @@ Name = TypeVar("Name")
 def holm_adjust(p_values: ArrayLike, weights: ArrayLike = 1.0) -> NDArray[np.float64]:
     """Return the adjusted p-values of Holm's step-down procedure (Holm 1979, weights: section 4).
 
-    Rejecting where the adjusted value is below alpha makes one or more false rejections with
-    probability at most alpha, whatever the dependence between the tests. A hypothesis of weight w
-    is first tested at alpha w / sum of the weights. Once it is rejected, its weight goes to the
+    If a test rejects where the adjusted value is below alpha, one or more false rejections have a
+    probability of at most alpha, whatever the dependence between the tests. A hypothesis of weight
+    w is first tested at alpha w / sum of the weights. Once it is rejected, its weight goes to the
     others.
 
     Args:
@@ -61,8 +61,8 @@ def combine_mid_p(mid_p: ArrayLike) -> NDArray[np.float64]:
     """Return one p-value for a group: Stouffer's z of one-sided mid-p values.
 
     z = sum_i Phi^-1(1 - p_i) / sqrt(k). A change in an implementation usually moves all its
-    environments the same way; small drops in each add up here. Mid-p values, because those of a
-    discrete test are centred on 1/2 when nothing changed, which plain p-values are not.
+    environments the same way; small drops in each add up here. Mid-p values are used because their
+    mean is 1/2 when nothing changed; plain p-values of a discrete test have a larger one.
 
     Args:
         mid_p: mid-p values [..., k] of the k cells of a group, each inside (0, 1).

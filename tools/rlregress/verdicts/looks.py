@@ -1,8 +1,8 @@
 """The interim analyses ("looks") of a gate: after how many runs they come, and their error shares.
 
-The gate of fixed size is the plan with a single look. With several looks at growing data each has
-a weight w_k, and the weights sum to 1: by Bonferroni's inequality P = min_k p_k / w_k is a p-value
-however the looks depend on one another, and whenever one stops looking.
+The gate of fixed size is the plan with a single look. With several looks at growing data, each has
+a weight w_k, and the weights sum to 1. By Bonferroni's inequality P = min_k p_k / w_k is a p-value,
+however the looks depend on one another, and after whichever look the runs end.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Looks:
     def combine_p_values(self, p_values: Sequence[float] | FloatArray) -> FloatArray:
         """Return min_k p_k / w_k of the p-values of the looks so far [k, ...]; float64 [...]."""
         values = np.asarray(p_values, dtype=np.float64)
+        # the weights lie along the first axis, that of the looks
         weights = np.array(self.weights[: len(values)]).reshape(-1, *[1] * (values.ndim - 1))
         smallest: FloatArray = np.asarray((values / weights).min(axis=0))
         return np.minimum(smallest, 1.0)

@@ -54,6 +54,7 @@ def suggest_cell_seeds(
     """
     m, level = len(stored), alpha / hypotheses
     if ceiling.is_at_ceiling(stored):
+        # more stored seeds are expected to fail as often as those here
         failing = np.count_nonzero(stored < stored.max()) / m
 
         def detects(m_: int, looks_: Looks) -> bool:
@@ -64,6 +65,8 @@ def suggest_cell_seeds(
 
     else:
         sd = float(stored.std(ddof=1)) / quantity.scale(stored)
+        # simulating every number of seeds would take minutes: the t-test carries one simulated
+        # drop to the others, or stands alone where the present seeds detect no drop
         detected_drop = smallest_drop(m, looks, hypotheses, alpha).drop
         ratio = (
             detected_drop / t_test_drop(m, looks.max_runs, level)
@@ -99,6 +102,7 @@ def suggest_group_seeds(
     error_now = math.sqrt(1 / stored + 1 / looks.max_runs)
 
     def detects(m_: int, looks_: Looks) -> bool:
+        # a drop that is detected shrinks like the standard error of the difference of means
         shrunk = math.sqrt(1 / m_ + 1 / looks_.max_runs) / error_now
         return max(visible * shrunk, drop_observed_beyond(floor, m_, looks_.max_runs, sd)) <= share
 

@@ -98,6 +98,7 @@ def draw_arrangements(m: int, n: int, draws: int, rng: np.random.Generator) -> F
     The new runs are the last n columns.
     """
     total = m + n
+    # the places of the n smallest of m + n random numbers are a random choice of n
     new_runs = np.argpartition(rng.random((draws, total), dtype=np.float32), n - 1, axis=1)[:, :n]
     rows = np.zeros((draws + 1, total))
     rows[0, m:] = 1.0
@@ -125,8 +126,9 @@ def permutation_p_values(
         max_exact: up to this many arrangements are enumerated.
 
     Returns:
-        PermutationP of arrays [R].
+        Arrays [R].
     """
+    # sorted, because the last bits of a sum depend on the order of its terms
     before = np.sort(np.asarray(stored, dtype=np.float64), axis=1)
     after = np.sort(np.asarray(new, dtype=np.float64), axis=1)
     m, n = before.shape[1], after.shape[1]
@@ -166,6 +168,7 @@ def draw_in_chunks(m: int, n: int, draws: int, rng: np.random.Generator) -> Iter
     """Yield the observed arrangement, then ``draws`` random ones, some thousands at a time."""
     for start in range(0, draws, FEW_DRAWS):
         rows = draw_arrangements(m, n, min(FEW_DRAWS, draws - start), rng)
+        # the observed arrangement is counted once
         yield rows if start == 0 else rows[1:]
 
 

@@ -69,6 +69,7 @@ def smallest_rejected_drops(
         float64 [R]; inf where no drop is rejected.
     """
     rows = arrangements.astype(np.float32)
+    # n - k of the module's formula: the new runs that an arrangement calls stored
     replaced = n - rows[:, -n:].sum(axis=1)
     # arrangements with the same new runs as the observed one are as extreme at any drop
     differing = replaced > 0
@@ -87,7 +88,8 @@ def smallest_rejected_drops(
 
 
 def _drop_quantile(drops: NDArray[np.float64], power: float, level: float) -> SmallestDrop:
-    """Return the ``power`` quantile of drops [R]. Its error comes from order statistics."""
+    """Return the ``power`` quantile of drops [R], its error from order statistics."""
+    # the rank of the quantile has this binomial standard deviation, as a share of the drops
     ordered = np.sort(drops)
     count = len(ordered)
     sigma = math.sqrt(power * (1 - power) / count)
@@ -163,8 +165,7 @@ def smallest_drop(
 def detectable_drop(
     m: int, looks: Looks, hypotheses: int, alpha: float, sd: float, floor: float
 ) -> float:
-    """Return ``smallest_drop`` in the unit of ``sd`` and ``floor``; inf if no drop is ever
-    rejected.
+    """Return ``smallest_drop`` in the unit of ``sd`` and ``floor``; inf if no drop is rejected.
 
     Args:
         sd: standard deviation of one run; if 0, every drop beyond the floor is detected.
@@ -181,12 +182,11 @@ def detectable_drop(
 def simulate_looks(
     m: int, looks: Looks, level: float, repetitions: int, seed: tuple[int, int]
 ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return for each look the smallest drop that rejects, and the loss so far.
+    """Simulate R comparisons of m stored seeds, look by look.
 
     Returns:
         For each look: the smallest drops [R] that it rejects and no earlier look accepts (inf if
-            there
-        is none), and mean(stored) - mean(new) [R] before any drop. In sd of one run.
+        there is none), and mean(stored) - mean(new) [R] before any drop. In sd of one run.
     """
     # seeded by the sizes, so that a number does not depend on which was computed before
     rng = np.random.default_rng([seed[0], m, looks.max_runs, seed[1]])
@@ -312,6 +312,7 @@ def _simulate_group(
         shift = drop * np.sqrt(m * n / (m + n)) / sds
         loss = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)
         tail = scipy.special.stdtr(m + n - 2, -(noise.effect[look] + shift) / noise.spread[look])
+        # the permutation test has a smallest p-value; the mid-p value there is half of it
         best = np.array(
             [-scipy.special.ndtri(smallest_p_value(int(stored), n) / 2) for stored in m]
         )
@@ -385,16 +386,21 @@ def smallest_group_drop(
         looks, hypotheses, alpha, power, repetitions, seed: as in ``smallest_drop``.
         floor: share beyond which the mean drop has to be observed.
         ceilings: whether each cell is at a ceiling [k]. Such a cell adds no predictable evidence,
-            but
-            its noise enters the mean drop. Empty: none is.
+            but its noise enters the mean drop. Empty: none is.
 
     Returns:
         The drop as a share of each cell's scale; inf if no drop is detected.
     """
-    level, cells = alpha / hypotheses, (tuple(stored), tuple(relative_sd))
-    open_cells = tuple(not at_ceiling for at_ceiling in ceilings or [False] * len(stored))
     return _search_group_drop(
-        *cells, open_cells, looks, level, power, repetitions, (seed, hypotheses), floor
+        tuple(stored),
+        tuple(relative_sd),
+        tuple(not at_ceiling for at_ceiling in ceilings or [False] * len(stored)),
+        looks,
+        alpha / hypotheses,
+        power,
+        repetitions,
+        (seed, hypotheses),
+        floor,
     )
 
 
@@ -413,11 +419,12 @@ def _search_group_drop(
 ) -> float:
     rng = np.random.default_rng([seed[0], len(stored), seed[1]])
     noise = _draw_group_noise(stored, looks, repetitions, rng)
-    spreads, open_cells = np.array(relative_sd, dtype=np.float64), np.array(rejectable)
+    spreads, is_rejectable = np.array(relative_sd, dtype=np.float64), np.array(rejectable)
 
     def detected_share(drop: float) -> float:
-        outcomes = _simulate_group(noise, spreads, open_cells, drop, looks, level, floor)
-        return float(outcomes.rejected.mean())
+        # the same noise for every drop: the share then grows with it, as bisection needs
+        courses = _simulate_group(noise, spreads, is_rejectable, drop, looks, level, floor)
+        return float(courses.rejected.mean())
 
     low, high = 0.0, 1.0
     # doubling finds an upper end; bisection then narrows it

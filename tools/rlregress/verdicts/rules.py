@@ -25,7 +25,7 @@ class Rules:
     Attributes:
         alpha: probability of one or more false ``regressed`` in the session, if nothing changed.
         floor: a rejected difference below this share of the scale is no regression.
-        must_detect: ``holds`` needs a smallest visible drop of at most this share of the scale.
+        must_detect: ``holds`` needs a smallest detected drop of at most this share of the scale.
         min_stored: stored seeds that a baseline needs for ``holds``.
         max_failed_share: above this share of failed new runs a cell cannot hold.
         confidence: nominal coverage of the intervals.
@@ -103,7 +103,12 @@ def classify_rejection(
     rules: Rules,
     quantity: Quantity = RETURNS,
 ) -> tuple[str, str]:
-    """Return a verdict if a change is rejected beyond the floor, and a sentence."""
+    """Return a verdict if a change is rejected beyond the floor, else "", and a sentence.
+
+    Args:
+        fraction: the effect as a share of the scale.
+        p: p-values of drop and gain, then Holm's of both; nan where there was no test.
+    """
     drop_rejected, gain_rejected = p[2] < rules.alpha, p[3] < rules.alpha  # nan: False
     if not (drop_rejected or gain_rejected):
         return "", "no change rejected"
@@ -150,9 +155,8 @@ def list_reasons_against(
         reasons.append(f"{quantity.describe_change(fraction)}, too few seeds to reject it")
     if visible is None:
         reasons.append(
-            f"nothing would be detected with 80 % power: {m} stored against {looks.max_runs} new "
-            "seeds at "
-            f"level {level:.2g}"
+            f"no drop would be detected with 80 % power: {m} stored against {looks.max_runs} new "
+            f"seeds at level {level:.2g}"
         )
     elif visible > rules.must_detect * quantity.scale(stored):
         reasons.append(f"{quantity.loss(rules.must_detect)} could be missed")

@@ -2,16 +2,16 @@
 
 A cell has m stored runs and is looked at after 3, 6 and 12 new ones (``looks.SEQUENTIAL_LOOKS``).
 
-Two errors, both stated with every verdict. *False alarm*: ``regressed`` somewhere although nothing
-changed; its probability over the whole session is at most alpha. At every look all stored runs are
-compared with all new ones, the error is spent over the looks (``Looks.spent``), and Holm corrects
-over all cells, groups and critics together. ``improved`` is a second family with an alpha of its
-own, judged at the first look only: no run is spent on it. *Miss*: ``holds`` although returns
-dropped. Each verdict names the smallest drop that these looks detect with 80 % power. If that
-exceeds the drop that matters, the verdict is ``inconclusive``, not ``holds``.
+Every verdict states two errors. *False alarm*: ``regressed`` somewhere although nothing changed.
+Its probability over the whole session is at most alpha. At every look all stored runs are compared
+with all new ones. The error is spent over the looks (``Looks.combine_p_values``), and Holm corrects
+over all cells, groups and critics together. ``improved`` is a second family with a separate alpha,
+judged at the first look only: no run is spent on it. *Miss*: ``holds`` although returns dropped.
+Each verdict names the smallest drop that these looks detect with 80 % power. If that exceeds the
+drop that matters, the verdict is ``inconclusive``, not ``holds``.
 
-A critic is a cell like any other here: a sample with a name, a group and its own share of the
-error. Its runs happen to be those of another cell.
+A critic is treated as a cell: a sample with a name, a group and its own share of the error. Its
+runs are those of the cell that it belongs to.
 
 The verdict does not depend on which run ends first. A look is taken when every undecided cell has
 its whole block of runs. Runs beyond that block are ignored.
@@ -167,11 +167,10 @@ class Course:
         return looks, 1.0
 
     def weights(self, drops: bool) -> Mapping[Key, float]:
-        """Return the weights of a family's members in Holm's procedure; 1 if all share one
-        quantity.
+        """Return the weights of a family's members in Holm's procedure; 1 for a single quantity.
 
         Args:
-            drops: whether the family is that of drops. It has no members that are judged both ways.
+            drops: whether the family is that of drops. It has no two-sided members.
         """
         counts = self.count_members(drops)
         share_by_quantity = {
@@ -187,7 +186,7 @@ class Course:
 
     def count_members(self, drops: bool) -> Mapping[Quantity, int]:
         quantities = map(self.quantity, self.members)
-        return Counter(quantity_ for quantity_ in quantities if not (drops and quantity_.two_sided))
+        return Counter(quantity for quantity in quantities if not (drops and quantity.two_sided))
 
     def sample(self, name: str, look: int) -> Sample:
         """Return the runs of a cell at a look, counted from 1."""
@@ -265,14 +264,18 @@ def _check_cell(name: str, cell: CellSample) -> None:
 
 
 def sample_at(name: str, cell: CellSample, seeds: int) -> Sample:
-    """Return the stored and the first ``seeds`` new returns of a cell, failed runs filled in."""
-    # UserError: a failed run has no return to count as
+    """Return the stored and the first ``seeds`` new returns of a cell, failed runs filled in.
+
+    Raises:
+        UserError: a run failed, and the cell has no ``worst`` return for it.
+    """
     stored = np.asarray(cell.stored, dtype=np.float64).ravel()
     new = np.asarray(cell.new, dtype=np.float64).ravel()
     new = np.concatenate([new, np.full(cell.failed, np.nan)])[:seeds]
     pooled = np.concatenate([stored, new])
     finite = pooled[np.isfinite(pooled)]
     if cell.quantity is not RETURNS:
+        # a missing diagnostic is no evidence: the mean moves neither sample
         mean = float(finite.mean()) if len(finite) else 0.0
         return _fill_missing(stored, new, mean, cell.quantity)
     # a crash must not improve a mean: it counts as the worst return on record
@@ -391,7 +394,7 @@ def build_verdicts(course: Course) -> Verdicts:
             f"{name} has {_count_new_runs(course.cells[name])} of {seeds} new runs"
             for name, seeds in course.needed.items()
         )
-        raise UserError(f"the next look waits for runs: {named}; do these runs first")
+        raise UserError(f"the next look needs runs that are not done: {named}; do them first")
     cells = {name: _cell_verdict(course, name) for name in course.cells}
     groups = {group: _group_verdict(course, group, cells) for group in course.groups}
     return Verdicts(
@@ -414,6 +417,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
     looks, level_share = course.effective_looks(name)
     hypotheses, alpha = course.count_family(quantity)
     alpha *= level_share
+    # a cell that cannot be tested is described at its first look
     member = course.members.get(("cell", name), Member(look=1))
     runs = course.sample(name, member.look)
     stored, m, n = runs.known_stored, len(runs.known_stored), len(runs.new)
@@ -500,6 +504,7 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     runs = [
         course.sample(name, min(member.look, course.members["cell", name].look)) for name in names
     ]
+    # the cell with the fewest runs limits what the group detects
     looks, level_share = min(
         (course.effective_looks(name) for name in names), key=lambda item: item[0].max_runs
     )
@@ -534,7 +539,7 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
                 f"{quantity.describe_change(member.fraction)}, too few seeds to reject it"
             )
         if visible is None and not lacks_numbers:
-            reasons.append("nothing common would be detected with 80 % power")
+            reasons.append("no common drop would be detected with 80 % power")
         elif visible is not None and visible > rules.must_detect:
             reasons.append(f"{quantity.common_loss(rules.must_detect)} could be missed")
         verdict = INCONCLUSIVE if reasons else HOLDS

@@ -1,8 +1,8 @@
-"""Admission check: how often a stored baseline would raise alarms for runs that are no different.
+"""Admission check: how often a stored baseline would raise alarms although nothing changed.
 
-The same baseline is used every night, so its alarms are not independent: a baseline whose mean is
-too high by chance raises alarms again and again. Its mean cannot show that. The bound here comes
-from its spread.
+The same baseline is used every night, so its alarms are not independent. A baseline whose mean is
+too high by chance raises alarms again and again, and its mean cannot show that. The bound here
+comes from its spread.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Stability:
 
     def __str__(self) -> str:
         return (
-            f"{self.stored_seeds} stored against {self.new_seeds} identical new seeds at level "
-            f"{self.level:.3g}: false alarms in {self.expected:.0%} of the nights if the stored "
-            f"mean is the true one (+- {self.mc_error:.0%}). They come in {self.unlucky:.0%} if "
-            "this baseline is luckier than 19 in 20. Confirm an alarm with fresh "
-            "seeds of the old version."
+            f"{self.stored_seeds} stored against {self.new_seeds} new seeds of the same code, at "
+            f"level {self.level:.3g}: false alarms in {self.expected:.0%} of the nightly runs if "
+            f"the stored mean is the true one (+- {self.mc_error:.0%}), and in {self.unlucky:.0%} "
+            "if it is as much too high as in 1 of 20 baselines. Confirm an alarm with new seeds "
+            "of the old version."
         )
 
 

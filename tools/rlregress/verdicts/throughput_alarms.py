@@ -1,9 +1,9 @@
 """Verdicts on throughput and memory: stored processes against new ones.
 
-The test is that of returns: permutations of stored and new processes, Holm over everything that a
-session judges. The difference is a tolerance. A ratio of throughput repeats itself within a few
-per cent, so a difference too small to matter is soon significant. It raises no alarm. The smallest
-change that is detected with 80 % power accounts for both, the test and the tolerance.
+The test is that of returns: permutations of stored and new processes, with Holm's correction over
+everything that a session judges. A tolerance is added. A ratio of throughput repeats itself within
+a few per cent, so a difference too small to matter is soon significant; it raises no alarm. The
+smallest change that is detected with 80 % power accounts for the test and the tolerance.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def judge_throughput(
 ) -> dict[Name, ThroughputVerdict]:
     """Judge all quantities of a session as one family.
 
-    A quantity with so few processes that no data could give p < alpha costs the others no power
-    (Tarone 1990).
+    A quantity with so few processes that no data could give p < alpha is left out, so that it costs
+    the others no power (Tarone 1990).
     """
     p = {
         name: permutation_p_value(
@@ -76,8 +76,7 @@ def orient_values(sample: Sample) -> tuple[list[float], list[float]]:
 def smallest_detected_change(
     stored: Sequence[float], new_processes: int, hypotheses: int, alpha: float
 ) -> float | None:
-    """Return the smallest change for the worse, as a share, detected with 80 % power; None if none
-    is.
+    """Return the smallest worsening, as a share, detected with 80 % power; None if none is.
 
     It must be rejected and observed beyond the tolerance.
     """
@@ -110,6 +109,7 @@ def _judge_sample(
     elif visible > MUST_DETECT_SHARE:
         verdict, reason = INCONCLUSIVE, f"a change of {MUST_DETECT_SHARE:.0%} could be missed"
     elif worsened > visible:
+        # a drop of this size would have been detected, so `holds` would claim too much
         verdict, reason = INCONCLUSIVE, "worse, and too few processes to reject chance"
     else:
         verdict, reason = HOLDS, f"no change beyond the tolerated {TOLERATED_SHARE:.0%}"

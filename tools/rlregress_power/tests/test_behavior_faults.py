@@ -30,7 +30,7 @@ LISTED = [
 
 def fits(fault):
     """Return whether the line is in the copy of the framework that is installed."""
-    return injection.fault_line(fault) is not None
+    return injection.find_fault_line(fault) is not None
 
 
 def seed(fault):

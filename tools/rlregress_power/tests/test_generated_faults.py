@@ -73,7 +73,7 @@ def test_the_second_of_two_equal_lines_is_meant():
 def test_edits_of_a_file_are_those_of_its_functions():
     """Each place once, under the innermost function; statements of the module have none."""
     text = "y = 1 + 1\n\n\ndef f(x):\n    def g(z):\n        return z + 1\n    return g(x) * 2\n"
-    named = {(name, edit.line, edit.operator) for name, edit in mutation.edits(text)}
+    named = {(name, edit.line, edit.operator) for name, edit in mutation.list_edits(text)}
     operators = ("operator", "operand", "constant")
     assert named == {(*place, name) for place in (("f.g", 6), ("f", 7)) for name in operators}
 

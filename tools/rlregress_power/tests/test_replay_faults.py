@@ -37,7 +37,7 @@ def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
     drawn = replay_power.draw("sb3", "td3", 20, 3)
     assert len(drawn) == 20
     assert {fault.file for fault in drawn} <= set(trail.lines)
-    assert all(replay_power.injection.fault_line(fault) for fault in drawn)
+    assert all(replay_power.injection.find_fault_line(fault) for fault in drawn)
     assert drawn == replay_power.draw("sb3", "td3", 20, 3)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.faults import fault_tables
-from rlregress.faults.injection import fault_line
+from rlregress.faults.injection import find_fault_line
 from rlregress.model.fault_results import RETURNS, THROUGHPUT, Fault, FaultResult
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress_power import faults_text, return_gates
@@ -22,7 +22,7 @@ def test_a_fault_changes_a_line_of_the_installed_code(fault):
     adapter = frameworks.get(fault.framework)
     if adapter not in frameworks.installed():
         pytest.skip(f"{fault.framework} is not installed")
-    place = fault_line(fault)
+    place = find_fault_line(fault)
     if place is None and not adapter.framework.modules:
         pytest.skip("the copy of the scripts that is here is another one")
     assert place is not None

@@ -1,1 +1,1 @@
-"""Claims of the sources about frameworks, checked on the installed code."""
+"""Claims of publications about frameworks, checked on the installed code."""

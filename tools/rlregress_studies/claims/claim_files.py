@@ -1,19 +1,19 @@
 """Sentences of the sources about frameworks: ``baselines/claims/*.toml``, loaded and validated.
 
-A file belongs to one source, has its title (``document``) and a list of ``[[claim]]`` tables. Each
-has ``id``, ``place``, ``quote`` and ``framework``, and one of three:
+A file belongs to one source. It has the title (``document``) and a list of ``[[claim]]`` tables.
+Each has ``id``, ``place``, ``quote`` and ``framework``, and one of three:
 
-- ``detail`` (an id of the catalogue), ``says`` (a variant, or a list of those that fit the
-  sentence) and optionally ``scope`` (which implementation of the framework the sentence is about;
-  without it the claim holds if it is true of any).
+- ``detail`` (an id of the catalogue), ``says`` (a variant, or a list of variants that fit the
+  sentence) and optionally ``scope`` (the implementation that the sentence is about; without it the
+  claim is true if it is true of any scope).
 - ``default`` ("ppo.learning_rate", names as in ``baselines/hyperparameters``) and ``says`` (the
-  value; "none" for one that is switched off, "absent" for one that the framework does not have).
+  value; "none" if it is switched off, "absent" if the framework does not have it).
 - ``not_checkable``, the reason.
 
-A checkable claim records its ``verdict``: one for all versions, or a table of the first version
-from which on each holds. ``said_of`` names what the sentence speaks of where it does not name the
-framework itself (another library, the algorithm in general); ``note`` says what is wrong, or how
-the sentence is read.
+A checkable claim records its ``verdict``: one for all versions, or a table with the first version
+of each verdict. ``said_of`` names the subject of a sentence that is not about the framework itself
+(another library, the algorithm in general). ``note`` explains an error, or how the sentence is
+read.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from rlregress.datafiles import Text, expected, is_version, one_of
 from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 
-#: what a recorded verdict may be.
+#: verdicts that can be recorded
 VERDICTS = ("confirmed", "refuted", "outdated")
 NOT_CHECKABLE = "not checkable"
 UNPROBED = "unprobed"
-#: "detail" or "default", and its id -> scope -> answer, of each framework.
+#: ("detail" or "default", its id) -> scope -> answer, for each framework
 Answers = Mapping[tuple[str, str], Sequence[Mapping[str, str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One sentence about one framework.
+    """A sentence about one framework.
 
     Attributes:
         document: the title of the source.
@@ -73,36 +73,34 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Settled:
-    """A claim with its answers.
+    """A claim with its verdict and the answers of the code.
 
     Attributes:
-        version: of the framework under test; empty for a claim that cannot be checked.
+        version: version of the framework; empty for a claim that cannot be checked.
         verdict: one of ``VERDICTS``, "not checkable" or "unprobed".
-        recorded: the verdict that is recorded for this version; None: none is for one that old.
-        found: scope -> variant, value or name; the reason where a probe decided nothing.
-        reason: what a reader needs beside the verdict.
-        lacking: the package that a probe needs and that is not installed, in a sentence.
+        recorded: the recorded verdict for this version; None: none is recorded for one that old.
+        answers: scope -> variant, value or name; the reason if a probe gave no result.
+        reason: explanation of the verdict.
+        lacking: sentence on a missing package that a probe needs; empty: none.
     """
 
     claim: Claim
     version: str
     verdict: str
     recorded: str | None
-    found: Mapping[str, str]
+    answers: Mapping[str, str]
     reason: str = ""
     lacking: str = ""
 
     @property
     def as_recorded(self) -> bool:
-        """Return whether the verdict is the recorded one; never true for a claim that could
-        not be probed.
-        """
+        """Return whether the verdict is the recorded one; False for an unprobed claim."""
         return self.verdict == self.recorded
 
 
 @dataclass(frozen=True, kw_only=True)
 class Framework:
-    """A framework that was asked: as options name it, as reports do, and which version."""
+    """A probed framework: its name in options, its title in reports, and its version."""
 
     name: str
     title: str
@@ -119,7 +117,7 @@ _Since = Annotated[
 
 
 def _by_version(verdict: Any) -> Any:
-    """One verdict for all versions is a table as well."""
+    """Return a table of verdicts; a single verdict applies to all versions."""
     return {"": verdict} if isinstance(verdict, str) else verdict
 
 
@@ -185,20 +183,21 @@ class _Document:
 
 
 def recorded(claim: Claim, version: str) -> str | None:
-    """The recorded verdict for a version; None if nothing is recorded for one that old."""
+    """Return the recorded verdict for a version; None if none is recorded for one that old."""
     if claim.not_checkable:
         return NOT_CHECKABLE
-    begun = [v for v in claim.verdicts or {} if not v or Version(v) <= Version(version)]
-    return (claim.verdicts or {})[max(begun, key=lambda v: Version(v or "0"))] if begun else None
+    verdicts = claim.verdicts or {}
+    firsts = [first for first in verdicts if not first or Version(first) <= Version(version)]
+    return verdicts[max(firsts, key=lambda first: Version(first or "0"))] if firsts else None
 
 
 def load(folder: Path) -> tuple[Claim, ...]:
-    """The claims of all files of a folder, one for each index in ``sources`` beside that folder.
+    """Load the claims of all files of a folder, one file for each source.
 
     Raises:
-        UserError: a document has no file; a checkable claim is about an unknown framework; a claim
-            has a missing, unknown or ill-typed key, an id that is taken, an unknown
-            detail or variant, a quote that is too long, or no verdict that can be recorded.
+        UserError: a source of ``sources`` beside the folder has no file; a checkable claim is about
+            an unknown framework; a claim has a missing, unknown or ill-typed key, a duplicate id,
+            an unknown detail or variant, a quote that is too long, or no valid verdict.
     """
     claims: dict[str, Claim] = {}
     for index in datafiles.list_files(Path(folder).parent / "sources", "*.toml"):

@@ -1,4 +1,4 @@
-"""``rlregress study claims`` and its page: claims of sources, and answers of the code."""
+"""``rlregress study claims`` and its page: claims of sources, and the answers of the code."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ did, what the sentence says. *not checkable*: the reason is given instead of a r
 
 
 def report(settled: Settled) -> str:
-    """The failure text of a claim whose verdict is not the recorded one.
+    """Return the failure text of a claim whose verdict is not the recorded one.
 
-    First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, what was
-    found, and what to record if the change is intended.
+    First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, the answers,
+    and the verdict to record if the change is intended.
     """
     claim = settled.claim
     answers_text = "; ".join(
-        f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.found.items()
+        f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.answers.items()
     )
     record = f'verdict = "{settled.verdict}"'
     before = settled.recorded
     if claim.verdicts and "" not in claim.verdicts:
         record = f'"{settled.version}" = "{settled.verdict}" in its table of verdicts'
     elif before:
-        # one verdict holds for every version: what older ones did stays true of them
+        # so far one verdict applies to every version; older versions keep it
         record = f'verdict = {{ "<first>" = "{before}", "<changed>" = "{settled.verdict}" }}'
         record += ", with the first version that it holds for and the one that changed"
     lines = [
@@ -72,17 +72,17 @@ def report(settled: Settled) -> str:
 
 
 def differing(settled: Sequence[Settled]) -> list[str]:
-    """One text for each claim whose verdict is not the recorded one."""
+    """Return a text for each claim whose verdict is not the recorded one."""
     return [report(settled_claim) for settled_claim in settled if not settled_claim.as_recorded]
 
 
 @dataclass(frozen=True)
 class Counts:
-    """How many claims of a document about a framework have which verdict.
+    """Numbers of claims by verdict, for one document, framework and subject.
 
     Attributes:
-        said_of: "it" for sentences about the framework, "something else" for those about another
-            library or an algorithm, asked of the framework.
+        said_of: "it" for sentences about the framework, "something else" for sentences about
+            another library or an algorithm, which are checked on the framework.
     """
 
     document: str
@@ -92,9 +92,9 @@ class Counts:
 
 
 def counts(settled: Sequence[Settled]) -> list[Counts]:
-    """One entry for each document, framework with its version, and kind of sentence.
+    """Count verdicts by document, framework with version, and subject of the sentence.
 
-    What cannot be checked of a framework stands in a line without a version.
+    Claims that cannot be checked have a line without a version.
     """
     count_text: dict[tuple[str, str, str], Counter[str]] = {}
     for settled_claim in settled:
@@ -107,7 +107,7 @@ def counts(settled: Sequence[Settled]) -> list[Counts]:
 
 
 def _documents(settled: Sequence[Settled]) -> list[str]:
-    """The documents, the one with most claims first."""
+    """Return the documents, the one with most claims first."""
     return [
         name
         for name, _ in Counter(
@@ -121,7 +121,7 @@ def _about(settled_claim: Settled) -> str:
 
 
 def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework]) -> str:
-    """The whole document; the same text for the same data, probes and versions."""
+    """Return all claims with their verdicts as Markdown."""
     versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
     for document in _documents(settled):
@@ -146,7 +146,7 @@ def page(
     answers: Answers,
     frameworks: Sequence[Framework],
 ) -> str:
-    """The page of all claims, as Markdown."""
+    """Return the page of all claims, as Markdown."""
     rows = index_rows(items, answers, frameworks)
     return "\n".join([claims_markdown(settled, frameworks), *rows, ""])
 
@@ -154,7 +154,7 @@ def page(
 def index_rows(
     items: Sequence[Item], answers: Answers, frameworks: Sequence[Framework]
 ) -> Iterator[str]:
-    """Everything that the sources name, with what asks it and what the code answers."""
+    """Yield the rows of an index: items of the sources, their checks, and the answers."""
     yield "## Index of what the sources name"
     yield ""
     titles = [f"{framework.name} {framework.version}" for framework in frameworks]
@@ -188,7 +188,7 @@ def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
 
 
 def _code(text: str) -> str:
-    """Text as it stands, whatever signs it holds."""
+    """Format a text as code that may contain backticks."""
     return f"`` {text} ``"
 
 
@@ -206,7 +206,7 @@ def _row(settled_claim: Settled) -> str:
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
     says = " or ".join(_words(_claim_lines(value), claim.detail) for value in claim.says)
-    answered = _answered(settled_claim.found, claim.detail) or ("-" if claim.says else "")
+    answered = _answered(settled_claim.answers, claim.detail) or ("-" if claim.says else "")
     verdict = f"**{settled_claim.verdict}**" + (
         f" ({settled_claim.reason})" if settled_claim.reason else ""
     )
@@ -214,7 +214,7 @@ def _row(settled_claim: Settled) -> str:
 
 
 def _notes(settled: Sequence[Settled]) -> Iterator[str]:
-    """Notes on the answers to a sentence, once each; with the framework if it is not for all."""
+    """Yield notes on the answers to a sentence, once each, with the framework if needed."""
     yield from dict.fromkeys(
         f"Said of {settled_claim.claim.said_of}."
         for settled_claim in settled
@@ -222,9 +222,9 @@ def _notes(settled: Sequence[Settled]) -> Iterator[str]:
     )
     everyone = {settled_claim.claim.framework for settled_claim in settled}
     about: dict[str, set[str]] = {}
-    for claim_ in settled:
-        if claim_.claim.note:
-            about.setdefault(claim_.claim.note, set()).add(claim_.claim.framework)
+    for claim in (settled_claim.claim for settled_claim in settled):
+        if claim.note:
+            about.setdefault(claim.note, set()).add(claim.framework)
     for note, noted in about.items():
         yield note if noted == everyone else f"({', '.join(sorted(noted))}) {note}"
 
@@ -234,7 +234,7 @@ def _claim_lines(value: object) -> str:
 
 
 def _words(value: str, detail: str) -> str:
-    """A variant in words, where the question is a detail; ``none`` is also a value of a default."""
+    """Return a variant in words; values of defaults stay unchanged."""
     return variant_words(value) if detail else value
 
 

@@ -1,4 +1,4 @@
-"""The verdict on what sources claim: what the installed framework's real code says of it."""
+"""Settles claims of sources by probing the installed framework's code."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class _Range(Protocol):
     def until(self) -> str | None: ...
 
 
-#: defaults that were asked already: a copy of a framework is asked once per process.
+#: cache of defaults: each copy of a framework is read once per process
 _VALUES: dict[AdapterKey, Mapping[tuple[str, str], Mapping[str, Any]]] = {}
 
 
 def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
-    """scope -> judgement of a detail."""
+    """Return scope -> judgement of a detail."""
     return {
         implementation.scope: implementation.judgement
         for implementation in list_implementations(adapter, detail)
@@ -73,17 +73,18 @@ def build_settled(
         version=version,
         verdict=verdict,
         recorded=recorded(claim, version),
-        found=answers_by_scope,
+        answers=answers_by_scope,
         reason=reason,
     )
 
 
 def settle(claim: Claim, adapter: Adapter) -> Settled:
-    """The verdict on a claim about the framework of ``adapter``.
+    """Return the verdict on a claim about the framework of ``adapter``.
 
-    confirmed: the code does what the claim says, in the scope that it names, or in any scope if it
-    names none. outdated: it does something else, and another version did, or does, what the claim
-    says. refuted: it does something else. unprobed: nothing could be asked.
+    - confirmed: the code does what the claim says, in the named scope, or in any if none is named
+    - outdated: it does something else, and another version does what the claim says
+    - refuted: it does something else
+    - unprobed: nothing could be probed
     """
     version = adapter.code.version()
     if claim.not_checkable:
@@ -108,7 +109,9 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         return build_settled(claim, version, "confirmed", by_scope, reason)
     if not by_scope:
         scope = f" in scope {claim.scope}" if claim.scope else ""
-        return build_settled(claim, version, UNPROBED, {}, f"nothing asks {claim.subject}{scope}")
+        return build_settled(
+            claim, version, UNPROBED, {}, f"there is no probe of {claim.subject}{scope}"
+        )
     judged = [_judgements(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
     if any(judgement.variant is None for judgement in judged):
         lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
@@ -123,7 +126,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
 
 
 def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
-    """scope -> variant of a detail (or why there is none), or value of a default as text."""
+    """Return scope -> variant of a detail (or why there is none), or value of a default as text."""
     if detail:
         judged = _judgements(adapter, detail)
         return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
@@ -138,7 +141,7 @@ def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, st
 def _elsewhere(
     claim: Claim, adapter: Adapter, scopes: list[str], says: list[str], version: str
 ) -> str:
-    """The ranges of other versions for which the claim is documented, in words."""
+    """Describe the other versions for which the claim is documented."""
     if claim.detail:
         return _ranges(
             entry
@@ -175,7 +178,7 @@ DOCUMENT = "Janssens 2025, How Stable are Baselines"
 
 
 def settle_names(adapter: Adapter) -> Iterator[Settled]:
-    """Every printed name of the framework of ``adapter``, settled."""
+    """Yield every printed hyperparameter name of a framework, settled."""
     names, version = adapter.read.parameter_names(), adapter.code.version()
     for cell in hyperparameter_names.list_cells(adapter.name):
         question = f"name of {cell.algorithm}.{cell.hyperparameter}"
@@ -210,10 +213,10 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
 
 
 def collect(adapters: Sequence[Adapter]) -> list[Settled]:
-    """Every claim about one of the frameworks, settled, and those that cannot be checked.
+    """Settle every claim about one of the frameworks.
 
-    In the order of the files; a claim about a framework of which there are several copies comes
-    once for each.
+    Claims that cannot be checked are included. They are in the order of the files; a claim is
+    settled once for each copy of its framework.
     """
     adapter_names = {adapter.name for adapter in adapters}
     left_out = set(frameworks.names()) - adapter_names

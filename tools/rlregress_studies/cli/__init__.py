@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlregress.cli.parsing import CommandGroup, Row
 
-_HERE = "rlregress_studies.cli"
+_PACKAGE = "rlregress_studies.cli"
 
 STUDY = CommandGroup(
     name="study",
@@ -12,23 +12,23 @@ STUDY = CommandGroup(
     rows=(
         Row(
             name="study rank",
-            function=f"{_HERE}.rank:rank",
+            function=f"{_PACKAGE}.rank:rank",
             line="Which implementations differ? AdaStop.",
         ),
         Row(
             name="study thesis",
-            function=f"{_HERE}.rank:thesis",
+            function=f"{_PACKAGE}.rank:thesis",
             line="The thesis' three questions.",
         ),
         Row(
             name="study determinism",
-            function=f"{_HERE}.determinism:determinism",
+            function=f"{_PACKAGE}.determinism:determinism",
             line="What does each source of chance do to DQN?",
             kept="finished trainings are kept, and the same command continues from there",
         ),
         Row(
             name="study claims",
-            function=f"{_HERE}.claims:claims",
+            function=f"{_PACKAGE}.claims:claims",
             line="Is what papers and blogs say true?",
         ),
     ),

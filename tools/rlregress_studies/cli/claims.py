@@ -56,10 +56,10 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
 
 
 def after_claims(differing: Sequence[str]) -> str:
-    """After claims of which these have another verdict than the recorded one."""
+    """Suggest the next step after settling claims."""
     if differing:
         return (
             "Find out whether the sentence or its probe is wrong now, record the verdict in "
-            "baselines/claims, and look again: rlregress study claims"
+            "baselines/claims, and check again: rlregress study claims"
         )
     return "Nothing: every verdict is the recorded one."

@@ -26,7 +26,7 @@ from rlregress_studies.determinism.discrete import Protocol, Starts
 def measure(
     frameworks: Sequence[str], plan: determinism_study.DeterminismPlan, folder: Path
 ) -> int:
-    """Train, print the table and write the report; 1 if something is not as it has to be."""
+    """Train, print the table and write the report; return 1 if a check fails, else 0."""
     if plan.steps < 100 or plan.steps < plan.checkpoints:
         raise UserError(
             f"--steps is {plan.steps}; expected at least 100, and one for each of the "

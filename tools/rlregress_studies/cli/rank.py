@@ -24,8 +24,8 @@ from rlregress.reporting.html.page import Facts
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.thesis import thesis_questions, thesis_text
 
-#: what chooses among stored runs.
-_OF_STORED = ("framework", "algorithm", "budget", "store")
+#: options that select stored runs
+_SELECTING_OPTIONS = ("framework", "algorithm", "budget", "store")
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Options:
     """The options of the comparison; see ``run_ranking.rank``.
 
     Attributes:
-        command: that says so, for the page.
+        command: the command line, for the page.
     """
 
     runs: int
@@ -60,7 +60,7 @@ def rank_stored(
 
 
 def _write(folder: Path, files: Mapping[str, str]) -> None:
-    """Write all files of a report; none where one of them is a folder."""
+    """Write all files of a report, or none if one of them is a folder."""
     for name in files:
         if (folder / name).is_dir():
             raise UserError(
@@ -79,7 +79,7 @@ def _json(plain: Any) -> str:
 
 
 def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
-    """Print and write; 0, or 3 where a pair needs more runs."""
+    """Rank, print and write; return 0, or 3 if a pair needs more runs."""
     check_writable(options.report, "the report")
     missing_packages.require("matplotlib")
     started, date = time.monotonic(), report_data.format_time()
@@ -105,7 +105,7 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
 
 
 def answer(report: Path) -> None:
-    """Print and write the answers."""
+    """Print and write the answers to the thesis' questions."""
     check_writable(report, "the report")
     answered = thesis_questions.study()
     _write(report, {"study.json": _json(thesis_questions.as_plain(answered))})
@@ -160,7 +160,7 @@ def rank(
     environments = split_names("--environment", environment)
     options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
     if csv is not None:
-        reject_options(context, _OF_STORED, "a CSV file does not take", "leave it out")
+        reject_options(context, _SELECTING_OPTIONS, "a CSV file does not take", "leave it out")
         raise typer.Exit(rank_csv(csv, environments, options))
     run_filter = run_ranking.RunFilter(
         split_names("--framework", framework), split_names("--algorithm", algorithm), budget
@@ -184,5 +184,5 @@ def thesis(
 
 
 def after_study() -> str:
-    """After the answers to the thesis' questions."""
+    """Suggest the next step after the answers."""
     return "See what it costs to train the study again: rlregress plan --cells thesis"

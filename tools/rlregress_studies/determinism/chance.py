@@ -18,10 +18,10 @@ class Spread:
     Attributes:
         runs: number of trainings.
         parted: environment steps of the first checkpoint at which weights differ; None: at none.
-        distinct: different weights among the trainings at the last checkpoint.
-        steps: of the checkpoints.
-        score_mean, score_deviation, value_mean, value_deviation: of each checkpoint, over the
-            trainings; deviations are those of a population, as in the paper.
+        distinct: number of different weights at the last checkpoint.
+        steps: environment steps of the checkpoints.
+        score_mean, score_deviation, value_mean, value_deviation: statistics of each checkpoint over
+            the trainings; deviations are those of a population, as in the paper.
     """
 
     runs: int
@@ -34,13 +34,13 @@ class Spread:
     value_deviation: list[float]
 
 
-#: nothing is varied
-HELD = "deterministic"
-#: by the number of threads that torch computes with
+#: the group in which nothing is varied
+ALL_FIXED = "deterministic"
+#: the group in which the number of threads of torch is varied
 THREADS = "threads"
-#: sources that may be without effect, and nothing is wrong: the environment draws nothing, threads
-#: add in the same order
-_MAY_BE_STILL = (HELD, "environment", THREADS)
+#: groups that may have no effect: an environment may draw nothing, and threads may add in the same
+#: order
+_MAY_HAVE_NO_EFFECT = (ALL_FIXED, "environment", THREADS)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ Runs = Sequence[Sequence[Checkpoint]]
 
 
 def _deviations(numbers: np.ndarray) -> list[float]:
-    # the mean of equal numbers may be another one, by rounding
+    # by rounding, the mean of equal numbers may differ from them, and their deviation from 0
     deviations: list[float] = np.where(np.ptp(numbers, axis=1) == 0.0, 0.0, numbers.std(1)).tolist()
     return deviations
 
@@ -90,19 +90,19 @@ def spread(runs: Runs) -> Spread:
 
 
 def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
-    """One sentence for everything that is not as it has to be."""
+    """Return a sentence for each unexpected result."""
     lines = []
     for group, group_spread in groups.items():
-        if group == HELD and group_spread.parted is not None:
+        if group == ALL_FIXED and group_spread.parted is not None:
             lines.append(
                 f"{framework}: with everything held, {group_spread.runs} trainings have "
-                f"{group_spread.distinct} "
-                f"different weights, first seen after {group_spread.parted} steps; expected one"
+                f"{group_spread.distinct} different weights, first after {group_spread.parted} "
+                "steps; expected the same weights in all"
             )
-        if group not in _MAY_BE_STILL and group_spread.parted is None:
+        if group not in _MAY_HAVE_NO_EFFECT and group_spread.parted is None:
             lines.append(
-                f"{framework}: another seed of {group} leaves the weights as they are; expected "
-                "others: what draws it is not what this suite seeds"
+                f"{framework}: another seed of {group} does not change the weights; expected other "
+                "weights: this suite does not seed the generator that the framework draws from"
             )
     return lines
 
@@ -115,7 +115,7 @@ def table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
     )  # fmt: skip
     rows = [
         [
-            framework, "nothing" if group == HELD else group, spread.runs,
+            framework, "nothing" if group == ALL_FIXED else group, spread.runs,
             "identical" if spread.parted is None
             else f"{spread.distinct} different, from step {spread.parted} on",
             f"{spread.score_mean[-1]:.3g}", f"{spread.score_deviation[-1]:.3g}",
@@ -128,7 +128,7 @@ def table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
 
 
 def figure(framework: str, groups: Mapping[str, Spread]) -> str:
-    """Figure 1 of the paper as SVG: a column for each group, score above and maximum Q below.
+    """Draw figure 1 of the paper as SVG: a column for each group, scores above maximum Q.
 
     The line is the mean of the trainings, the area one population standard deviation around it.
     """

@@ -1,4 +1,4 @@
-"""DQN trained again and again, with one source of chance varied and all others held.
+"""Trains DQN repeatedly, with one source of chance varied and all others fixed.
 
 After Nagarajan, Warnell and Stone, "The Impact of Nondeterminism on Reproducibility in Deep
 Reinforcement Learning" (2018).
@@ -27,11 +27,11 @@ from rlregress.inside.worker import digest
 from rlregress.probing.interface import Trained
 from rlregress.probing.seeded_training import SeededTraining, Seeds
 from rlregress_studies.determinism import discrete
-from rlregress_studies.determinism.chance import HELD, THREADS, Checkpoint, Runs
+from rlregress_studies.determinism.chance import ALL_FIXED, THREADS, Checkpoint, Runs
 from rlregress_studies.determinism.discrete import Protocol, Starts
 
 #: in the order of the figure: those of the paper first
-GROUPS = (HELD, "initialisation", "exploration", "environment", "sampling", THREADS)
+GROUPS = (ALL_FIXED, "initialisation", "exploration", "environment", "sampling", THREADS)
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class DeterminismPlan:
     """The trainings of the study, and their number.
 
     Attributes:
-        environment: by name.
-        sticky: probability with which a game repeats the action before.
+        environment: name of the environment.
+        sticky: probability with which a game repeats the previous action.
         steps: environment steps of a training.
         checkpoints: evaluations of a training, at equal distances; the last at its end.
         runs: trainings of each group.
-        groups: of ``GROUPS``.
-        protocol: of the evaluations.
+        groups: a selection of ``GROUPS``.
+        protocol: settings of the evaluations.
     """
 
     environment: str
@@ -63,10 +63,10 @@ class DeterminismPlan:
 
     @property
     def hyperparameters(self) -> Mapping[str, Any]:
-        """Hyperparameters of DQN for a short training: a tenth is warm-up, epsilon
-        falls for half.
+        """Hyperparameters of DQN for a short training.
 
-        Mnih et al. 2015 where the length does not matter.
+        A tenth of the steps is warm-up, and epsilon falls for half of them. Values that do not
+        depend on the length are those of Mnih et al. 2015.
         """
         images = discrete.is_game(self.environment)
         return {
@@ -85,11 +85,11 @@ class DeterminismPlan:
 
 
 def checked(names: Sequence[str]) -> tuple[str, ...]:
-    """The groups in the order of the figure; UserError for one that there is not."""
+    """Return the requested groups in the order of the figure; UserError for an unknown one."""
     for name in names:
         if name not in GROUPS:
             raise UserError(f"--vary names '{name}'; {nearest(name, GROUPS)}")
-    requested = {HELD, *(names or GROUPS)}
+    requested = {ALL_FIXED, *(names or GROUPS)}
     return tuple(group for group in GROUPS if group in requested)
 
 
@@ -98,9 +98,9 @@ class Member:
     """One training of a group.
 
     Attributes:
-        seeds: of the sources.
-        threads: of torch.
-        again: counts trainings with the same seeds and threads.
+        seeds: seeds of the sources of chance.
+        threads: number of threads of torch.
+        again: number of the training among those with the same seeds and threads.
     """
 
     seeds: Seeds = field(default_factory=Seeds)
@@ -109,8 +109,8 @@ class Member:
 
 
 def members(group: str, runs: int) -> list[Member]:
-    """The trainings of a group; the first is the same in all groups."""
-    if group == HELD:
+    """Return the trainings of a group; the first is the same in all groups."""
+    if group == ALL_FIXED:
         return [Member(again=n) for n in range(runs)]
     if group == THREADS:
         return [Member(threads=1 + n) for n in range(runs)]
@@ -119,7 +119,7 @@ def members(group: str, runs: int) -> list[Member]:
 
 @contextmanager
 def _computing(threads: int) -> Iterator[None]:
-    """So many threads of torch, and nothing of what a framework logs or warns of."""
+    """Set the number of threads of torch, and silence logs and warnings."""
     before, disabled = torch.get_num_threads(), logging.root.manager.disable
     torch.set_num_threads(threads)
     logging.disable(logging.WARNING)
@@ -135,7 +135,7 @@ def _computing(threads: int) -> Iterator[None]:
 def train(
     adapter: Adapter, plan: DeterminismPlan, member: Member, starts: Starts
 ) -> list[Checkpoint]:
-    """One training, with its evaluations.
+    """Train and evaluate once.
 
     Raises:
         Unsupported: the framework has no DQN here.
@@ -143,7 +143,7 @@ def train(
     checkpoints_found: list[Checkpoint] = []
 
     def note(steps: int, agent: Trained) -> None:
-        # whatever a training is computed with, it is judged by the same
+        # evaluations use one thread, so that they are the same for every training
         with _computing(1):
             numbers = starts.score(agent), starts.maximum_value(agent)
         torch.set_num_threads(member.threads)
@@ -184,7 +184,7 @@ def train_all(
     folder: Path,
     say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Runs]:
-    """The trainings of all groups of a framework, group -> trainings; those in a folder are done.
+    """Return the trainings of all groups, by group; finished ones are read from a folder.
 
     Raises:
         Unsupported: the framework has no DQN here.

@@ -1,11 +1,11 @@
 """Environments with discrete actions, and two ways to evaluate DQN that add no chance.
 
-A game of the Arcade Learning Environment goes through Gymnasium's own preprocessing: no-op starts,
-four frames a step, 84 x 84 in grey, four of these pictures at once.
+A game of the Arcade Learning Environment goes through Gymnasium's preprocessing: no-op starts, four
+frames a step, 84 x 84 in grey, stacks of four pictures.
 
-The evaluations are those of Nagarajan, Warnell and Stone (2018), sections 5.2 and 5.3: the greedy
-policy from start sequences that are the same for every agent, and the mean over held-out states of
-the maximum Q.
+The evaluations are those of Nagarajan, Warnell and Stone (2018), sections 5.2 and 5.3: the score of
+the greedy policy from start sequences that are the same for every agent, and the mean over held-out
+states of the maximum Q.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rlregress import missing_packages
 from rlregress.errors import UserError
 from rlregress.probing.interface import Trained
 
-#: what names of games begin with
+#: begin of the names of games
 GAMES = "ALE/"
 
 
@@ -41,7 +41,7 @@ def _known_games(name: str) -> None:
 
 
 def check(name: str) -> None:
-    """UserError unless DQN can be trained in the environment of that name."""
+    """Raise UserError unless DQN can be trained in the environment of this name."""
     _known_games(name)
     try:
         environment: Any = gymnasium.make(name)
@@ -71,13 +71,13 @@ def _sign(reward: Any) -> float:
 
 
 def make(name: str, sticky: float = 0.0, training: bool = True) -> Any:
-    """One environment.
+    """Return a new environment.
 
     Args:
-        name: as Gymnasium knows it.
-        sticky: probability with which a game repeats the action before, at each frame.
-        training: a lost life ends an episode of a game, and rewards are their sign; otherwise
-            games are whole and rewards are the score.
+        name: id of Gymnasium.
+        sticky: probability with which a game repeats the previous action, at each frame.
+        training: whether a lost life ends an episode of a game and rewards are signs; otherwise
+            episodes are whole games and rewards are the score.
     """
     if not is_game(name):
         return gymnasium.make(name)
@@ -90,13 +90,13 @@ def make(name: str, sticky: float = 0.0, training: bool = True) -> Any:
 
 @dataclass(frozen=True)
 class Protocol:
-    """How an agent is evaluated.
+    """The settings of an evaluation.
 
     Attributes:
-        starts: sequences of random actions with which episodes begin.
+        starts: number of start sequences of random actions.
         shortest, longest: length of these, in environment steps.
         cap: environment steps after which an episode is cut off.
-        states: held out for the maximum Q.
+        states: number of held-out states for the maximum Q.
         spacing: environment steps of a random policy for each of them.
     """
 
@@ -112,8 +112,8 @@ class Starts:
     """Start sequences and held-out states of one environment, the same in every process.
 
     Args:
-        make_env: makes it, whole episodes, unchanged rewards.
-        protocol: how many.
+        make_env: makes the environment, with whole episodes and unchanged rewards.
+        protocol: numbers of sequences and states.
 
     Raises:
         UserError: episodes end before a start sequence does.
@@ -125,7 +125,7 @@ class Starts:
         self._numbers = np.random.default_rng(0)
         self._actions = int(self._environments[0].action_space.n)
         self._sequences = [self._sequence(n) for n in range(protocol.starts)]
-        self._states = self._held_out(make_env())
+        self._states = self._collect_states(make_env())
 
     def _sequence(self, number: int) -> list[int]:
         protocol = self._protocol
@@ -140,7 +140,7 @@ class Starts:
         )
 
     def _play_start(self, number: int, sequence: list[int]) -> Any:
-        """The observation after a start sequence; None if the episode has ended."""
+        """Return the observation after a start sequence; None if the episode ends before."""
         environment = self._environments[number]
         observation, _ = environment.reset(seed=number)
         for action in sequence:
@@ -149,7 +149,7 @@ class Starts:
                 return None
         return np.asarray(observation)
 
-    def _held_out(self, environment: Any) -> np.ndarray:
+    def _collect_states(self, environment: Any) -> np.ndarray:
         observations = []
         total = self._protocol.states * self._protocol.spacing
         observation, _ = environment.reset(seed=0)
@@ -165,7 +165,7 @@ class Starts:
         return np.stack(observations)
 
     def score(self, agent: Trained) -> float:
-        """Mean return of the greedy policy after the start sequences."""
+        """Return the mean return of the greedy policy after the start sequences."""
         observations = [self._play_start(n, sequence) for n, sequence in enumerate(self._sequences)]
         returns = np.zeros(len(observations))
         going = list(range(len(observations)))
@@ -185,7 +185,7 @@ class Starts:
         return float(returns.mean())
 
     def maximum_value(self, agent: Trained) -> float:
-        """Mean over the held-out states of the maximum Q."""
+        """Return the mean over the held-out states of the maximum Q."""
         return float(np.mean(agent.value(self._states).astype(np.float64)))
 
     def close(self) -> None:

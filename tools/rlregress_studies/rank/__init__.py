@@ -1,1 +1,1 @@
-"""Which implementations differ, by runs that exist."""
+"""Ranks implementations by existing runs."""

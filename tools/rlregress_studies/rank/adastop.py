@@ -1,25 +1,26 @@
-"""AdaStop: implementations compared in pairs, with as few runs as decide.
+"""AdaStop: pairs of implementations, compared with as few runs as the decision needs.
 
-Every sample (the runs of one implementation, in the order of their seeds) is looked at after n, 2n,
-..., Kn runs. The statistic of a pair is the absolute difference of the two sums of returns so far
-(Mathieu et al. 2023, "AdaStop", equation 1), here over the standard deviation of these returns. If
-two samples have one law, the runs of a block of n against n could as well have been dealt to them
-in any other way; the boundary of a look is the quantile of the largest statistic of all undecided
-pairs over such arrangements (equation 2). The pair with the largest statistic is separated if it is
-above, and the boundary is computed again without it (step-down, appendix F.2). Of the error alpha,
-k alpha / K may be spent after look k.
+A sample is the runs of one implementation, in the order of their seeds. There are looks after n,
+2n, ..., Kn runs. The statistic of a pair is the absolute difference of the two sums of returns so
+far (Mathieu et al. 2023, "AdaStop", equation 1), here over the standard deviation of these returns.
+If two samples have one law, every other arrangement of the runs of a block (n against n) is equally
+likely. The boundary of a look is the quantile of the largest statistic of all undecided pairs over
+such arrangements (equation 2). The pair with the largest statistic is separated if it is above, and
+the boundary is computed again without it (step-down, appendix F.2). Of the error alpha, k alpha / K
+may be spent after look k.
 
-The paper divides by nothing. No arrangement changes the returns of a pair as a whole, so of two
-samples the decisions are the same; of several, and of several environments, no pair whose returns
-are larger or vary more than those of others lifts the boundary for these.
+The paper does not divide by the standard deviation. An arrangement does not change the set of
+returns of a pair, so for two samples the decisions are the same. For several samples or
+environments, the division keeps pairs with large or variable returns from raising the boundary of
+the others.
 
-One set of arrangements serves all pairs: of the 2n places of a block, those of the first sample
-before those of the second, n are drawn anew for the first in every pair alike.
+One set of arrangements serves all pairs. A block has 2n places, those of the first sample before
+those of the second. The same n places are drawn for the first sample of every pair.
 
 The probability of separating one or more pairs of equal laws is at most alpha for two samples, and
-for pairs without a common sample. Where pairs share samples it is not exact: of 1-2 and 2-3 sample
-2 is the second in the one and the first in the other, and one set of places does not keep how the
-two statistics depend on each other. ``simulate_adastop`` measures what that costs.
+for pairs without a common sample. It is not exact if pairs share samples. In the pairs 1-2 and 2-3,
+for example, sample 2 is once the second and once the first, and common places do not preserve how
+the two statistics depend on each other. ``simulate_adastop`` measures the resulting error.
 """
 
 from __future__ import annotations
@@ -39,17 +40,17 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 BoolArray = NDArray[np.bool_]
 
-#: what is decided about the first of two implementations
+#: decisions about the first of two implementations
 GREATER, SMALLER = "greater", "smaller"
 NOT_SEPARATED, UNDECIDED = "not separated", "undecided"
 
-#: beyond it the count of all arrangements takes long, and no part of the error is left for a look
+#: with more looks, counting arrangements takes long, and a look gets no part of the error
 _MOST_LOOKS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class AdastopPlan:
-    """Settings fixed before the first run. They allow some separation.
+    """Settings that are fixed before the first run.
 
     Attributes:
         runs: n, new runs of every sample at each look.
@@ -57,11 +58,11 @@ class AdastopPlan:
         alpha: probability of separating one or more pairs of equal laws.
         beta: probability of accepting a pair before the last look, over all looks; 0: never
             (appendix G). A pair that is accepted early is ``not separated``.
-        draws: arrangements drawn where there are more; otherwise all are used.
-        seed: of the drawn arrangements.
+        draws: number of drawn arrangements; if there are fewer, all are used.
+        seed: seed of the drawn arrangements.
 
     Raises:
-        UserError: a number that makes no plan, or a plan under which nothing can be separated.
+        UserError: a number is invalid, or the plan could not separate any pair.
     """
 
     runs: int = 5
@@ -74,8 +75,8 @@ class AdastopPlan:
     def __post_init__(self) -> None:
         if self.runs < 1 or self.looks < 1 or self.draws < 1:
             raise UserError(
-                f"{self.looks} looks of {self.runs} runs with {self.draws} arrangements are no "
-                "plan: each number has to be at least 1"
+                f"found {self.looks} looks of {self.runs} runs with {self.draws} arrangements, "
+                "expected each number to be at least 1"
             )
         if self.looks > _MOST_LOOKS:
             raise UserError(
@@ -84,8 +85,8 @@ class AdastopPlan:
             )
         if not (0 < self.alpha < 1 and 0 <= self.beta < 1):
             raise UserError(
-                f"alpha {self.alpha:g} and beta {self.beta:g} are no probabilities of error: "
-                "expected alpha between 0 and 1, and beta from 0 to below 1"
+                f"found alpha {self.alpha:g} and beta {self.beta:g}, expected alpha between 0 and "
+                "1, and beta from 0 to below 1"
             )
         if (smallest := max(self.smallest_share, 1 / self.draws)) > self.alpha:
             raise UserError(
@@ -96,7 +97,7 @@ class AdastopPlan:
 
     @property
     def arrangements(self) -> int:
-        """How many arrangements are looked at: all of them, or as many as are drawn."""
+        """Number of used arrangements: all of them, or ``draws``."""
         return min(math.comb(2 * self.runs, self.runs) ** self.looks, self.draws)
 
     @property
@@ -111,8 +112,8 @@ class Pair:
 
     Attributes:
         first, second: their indices.
-        decision: of the first against the second: greater, smaller, not separated or undecided.
-        look: at which it was decided, from 1; 0 while it is undecided.
+        decision: decision about the first: greater, smaller, not separated or undecided.
+        look: the deciding look, from 1; 0 while it is undecided.
     """
 
     first: int
@@ -123,13 +124,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class Look:
-    """One look, as it ended.
+    """One look with its last boundaries and statistics.
 
     Attributes:
-        lower, upper: the last boundaries that statistics were held against, in sums of returns
-            over the standard deviation of a pair's returns. Below ``lower`` a pair is accepted;
-            -inf: none is.
-        statistics: that of each pair that was undecided before, by pair.
+        lower, upper: the last boundaries, in sums of returns over the standard deviation of a
+            pair's returns. A pair below ``lower`` is accepted; -inf: none is.
+        statistics: pair -> its statistic, for pairs that were undecided before.
     """
 
     lower: float
@@ -139,17 +139,17 @@ class Look:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All pairs, in the order in which they were given, and the looks that were possible."""
+    """All pairs, in the requested order, and the looks that were possible."""
 
     pairs: tuple[Pair, ...]
     looks: tuple[Look, ...]
 
 
 def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
-    """For each look, ways to deal a block as signs [deals, 2 runs], and the arrangements.
+    """Yield for each look the deals of a block as signs [deals, 2 runs] and the arrangements.
 
-    An arrangement is a row of the first array, at every look one. They are all that there are, if
-    these are no more than ``plan.draws``, otherwise drawn ones and the observed one.
+    An arrangement has one row of the first array at every look. These are all arrangements if there
+    are at most ``plan.draws``, otherwise drawn ones and the observed one.
     """
     n = plan.runs
     deals = math.comb(2 * n, n)
@@ -161,7 +161,7 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
             for deals_of_look in np.indices((deals,) * plan.looks).reshape(plan.looks, -1)
         )
     elif deals <= 2 * plan.draws:
-        # to draw from a list is ten times as fast as to draw the places
+        # drawing from a list is ten times as fast as drawing the places
         all_deals = 1.0 - 2.0 * enumerate_arrangements(n, n)
         for _ in range(plan.looks):
             indices = rng.integers(deals, size=plan.draws)
@@ -174,13 +174,13 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
 
 
 def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Standard deviation of each two rows [pairs, runs] together; 1 where all values are equal."""
+    """Return the standard deviation of two rows [pairs, runs] together; 1 if all are equal."""
     stacked = np.concatenate([first, second], axis=1)
     return np.where(np.ptp(stacked, axis=1) > 0, stacked.std(axis=1), 1.0)
 
 
 class _Envelope:
-    """The largest statistic of each arrangement over the pairs that are left; or the smallest.
+    """The largest (or smallest) statistic of each arrangement over the remaining pairs.
 
     Args:
         table: statistics [arrangements, pairs].
@@ -193,11 +193,11 @@ class _Envelope:
         self.values: FloatArray = reduction.reduce(table, axis=1)
 
     def without(self, pair: int) -> None:
-        """Leave a pair out, by its place in the table."""
-        executed = np.flatnonzero(self._table[:, pair] == self.values)
+        """Remove a pair by its column in the table."""
+        affected = np.flatnonzero(self._table[:, pair] == self.values)
         self._table[:, pair] = self._never
-        # few, if there are many pairs
-        self.values[executed] = self._reduction.reduce(self._table[executed], axis=1)
+        # only rows whose extreme was in this pair; with many pairs they are few
+        self.values[affected] = self._reduction.reduce(self._table[affected], axis=1)
 
 
 def _step_down(
@@ -208,19 +208,19 @@ def _step_down(
     allowed: Sequence[int],
     on_decided: Callable[[], object],
 ) -> tuple[dict[int, bool], list[int], float, float]:
-    """Separate or accept one pair after another, each at the boundaries of those that are left.
+    """Separate or accept one pair after another, at boundaries of the remaining pairs.
 
     Args:
-        table: statistics [arrangements, pairs] of the pairs that are undecided.
-        observed, tie: of these pairs [pairs]; what is nearer to a boundary than a tie is not
-            beyond it.
+        table: statistics [arrangements, pairs] of the undecided pairs.
+        observed, tie: observed statistics of these pairs, and their tolerances [pairs]. A statistic
+            within its tolerance of a boundary is not beyond it.
         is_active: arrangements in which no earlier look has rejected a pair, or accepted one.
         allowed: how many of these may be beyond the upper boundary, and beyond the lower one.
-        on_decided: is called after each pair.
+        on_decided: called after each pair.
 
     Returns:
-        Decided pair, by its place -> whether it is separated; the pairs of the last boundaries;
-        the lower and the upper one.
+        Column of a decided pair -> whether it is separated; the pairs of the last boundaries; the
+        lower and the upper boundary.
     """
     decided: dict[int, bool] = {}
     remaining_count = len(observed)
@@ -264,15 +264,15 @@ def compare(
 ) -> Comparison:
     """Decide pairs of samples, look by look, as far as there are runs.
 
-    The comparison stops before the first look at which an undecided pair lacks runs; what is not
-    decided then is ``undecided``. After the last look it is ``not separated``. Later runs change
-    nothing that is decided already.
+    The comparison stops before the first look at which an undecided pair lacks runs; such pairs are
+    then ``undecided``. After the last look they are ``not separated``. Later runs do not change
+    decisions.
 
     Args:
         samples: returns [runs] of each sample, in the order of their seeds; of any lengths.
-        pairs: indices of the samples that are compared.
+        pairs: indices of the compared samples.
         plan: looks, errors and arrangements.
-        on_decided: is called after each pair that is decided.
+        on_decided: called after each decided pair.
 
     Raises:
         UserError: a return that is not finite.
@@ -286,9 +286,9 @@ def compare(
     looks: list[Look] = []
     so_far = np.zeros((count, plan.looks * n))
     most = np.zeros(count)  # the largest magnitude that a sum of runs could have
-    # in each arrangement, the part of a sample in the difference of sums, as first and as second
+    # contribution of each sample to the difference of sums in each arrangement, as first and second
     as_first, as_second = np.zeros((2, count, plan.arrangements))
-    # arrangements in which no earlier look has rejected a pair, and in which none has accepted one
+    # arrangements in which no earlier look has rejected a pair, and in which none accepted one
     below = np.ones(plan.arrangements, dtype=bool)
     above = np.ones(plan.arrangements, dtype=bool)
     for look, (signs, arranged) in enumerate(_arrangements(plan), start=1):
@@ -301,12 +301,12 @@ def compare(
             block[sample] = values[sample][(look - 1) * n : look * n]
         most += n * np.abs(block).max(axis=1)
         for part, dealt in ((as_first, signs[:, :n]), (as_second, signs[:, n:])):
-            # not by BLAS, whose threads wait for each other longer than this takes
+            # einsum, because threads of BLAS wait for each other longer than this takes
             part += np.take(np.einsum("sr,dr->sd", block, dealt), arranged, axis=1)
         own = so_far[:, : look * n]
         sums = own.sum(axis=1)
         unit = _spreads(own[first], own[second])
-        # of a pair alone: the size of other samples says nothing about its rounding
+        # from the samples of the pair only: the size of other returns does not affect its rounding
         tie = TIE * (most[first] + most[second]) / unit
         observed = np.abs(sums[first] - sums[second]) / unit
         statistics = {(int(first[i]), int(second[i])): float(observed[i]) for i in undecided}

@@ -25,38 +25,38 @@ from rlregress_studies.rank.ranking_result import Ranking, TaskRanking
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: decision of the row against the column -> how it is printed
+#: decision of the row against the column -> symbol
 SYMBOLS = {GREATER: ">", SMALLER: "<", NOT_SEPARATED: "~", UNDECIDED: "?"}
 _COLOURS = {GREATER: "#b3cde3", SMALLER: "#fbb4ae", NOT_SEPARATED: "lightgray", UNDECIDED: "white"}
 
-#: of more implementations than these, the figure has no signs, which its colours tell as well.
+#: with more implementations the figure has no symbols, only colours
 _MOST_SIGNS = 40
-#: characters of a name in a figure.
+#: most characters of a name in a figure
 _LONGEST = 40
-#: what the symbols say
+#: meaning of the symbols
 LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
 _SHARED = " (pairs that share an implementation: measured, not exact)"
 
 
 def _shortened(name: str) -> str:
-    """A name as a figure has room for it."""
+    """Shorten a name for a figure."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def letter(number: int) -> str:
-    """A, B, ..., Z, AA, AB, ..."""
+    """Return the letters of a number: A, B, ..., Z, AA, AB, ..."""
     before, last = divmod(number, 26)
     return (letter(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def symbol(task: TaskRanking, first: str, second: str) -> str:
-    """The decision about the first against the second, as it is printed."""
+    """Return the symbol for the decision about the first against the second."""
     return "." if first == second else SYMBOLS[task.decision(first, second)]
 
 
 def task_lines(task: TaskRanking) -> list[str]:
-    """The table of one task: implementations by falling mean, each row against each column."""
-    names = [standing.implementation for standing in task.standings]
+    """Return the table of one task: rows by falling mean, each against each column."""
+    names = [ranked.implementation for ranked in task.standings]
     letters = [letter(number) for number in range(len(names))]
     width = max(len(name) for name in names)
     lines = [f"{task.name}: {len(names)} implementations"]
@@ -88,8 +88,8 @@ def conclusions(ranking: Ranking) -> list[str]:
     conclusion_lines.append(
         f"{total} pairs in {len(ranking.tasks)} {'task' if len(ranking.tasks) == 1 else 'tasks'}: "
         f"{separated} separated, {count_text[NOT_SEPARATED]} not separated, "
-        f"{count_text[UNDECIDED]} undecided; looked {ranking.looks} of {plan.looks} times, "
-        f"{plan.runs} new runs of each at a time"
+        f"{count_text[UNDECIDED]} undecided; {ranking.looks} of {plan.looks} looks taken, each "
+        f"with {plan.runs} new runs of each implementation"
     )
     shared = any(len(task.standings) > 2 for task in ranking.tasks)
     conclusion_lines.append(
@@ -100,9 +100,9 @@ def conclusions(ranking: Ranking) -> list[str]:
     )
     for task in ranking.tasks:
         waiting = {
-            name: (ranking.looks + 1) * plan.runs - standing.available
-            for standing in task.standings
-            for name in [standing.implementation]
+            name: (ranking.looks + 1) * plan.runs - ranked.available
+            for ranked in task.standings
+            for name in [ranked.implementation]
             if any(
                 pair.decision == UNDECIDED and name in (pair.first, pair.second)
                 for pair in task.decisions
@@ -111,39 +111,38 @@ def conclusions(ranking: Ranking) -> list[str]:
         if needed := [f"{name} {count}" for name, count in waiting.items() if count > 0]:
             conclusion_lines.append(f"next look at {task.name}: more runs of {', '.join(needed)}")
     over = [
-        standing.implementation
+        ranked.implementation
         for task in ranking.tasks
-        for standing in task.standings
-        if standing.available - plan.runs * plan.looks >= plan.runs
+        for ranked in task.standings
+        if ranked.available - plan.runs * plan.looks >= plan.runs
         and any(
-            pair.decision == NOT_SEPARATED and standing.implementation in (pair.first, pair.second)
+            pair.decision == NOT_SEPARATED and ranked.implementation in (pair.first, pair.second)
             for pair in task.decisions
         )
     ]
     if over:
         conclusion_lines.append(
-            f"{', '.join(dict.fromkeys(over))}: there are more runs than {plan.looks} x "
-            f"{plan.runs}, which no look has used; every implementation needs as many for a "
-            "further look"
+            f"{', '.join(dict.fromkeys(over))}: runs beyond {plan.looks} x {plan.runs} were not "
+            "used; a further look needs them of every implementation"
         )
     if ranking.alone:
         conclusion_lines.append(
-            f"not ranked, as one implementation alone has runs: {'; '.join(ranking.alone)}"
+            f"not ranked, because only one implementation has runs: {'; '.join(ranking.alone)}"
         )
     return conclusion_lines
 
 
 def figure(ranking: Ranking) -> str:
-    """The figure of the paper as SVG: decisions above, returns of each implementation below.
+    """Draw the figure of the paper as SVG: decisions above, returns below.
 
     Mathieu et al. 2023, figure 2; one column for each task.
     """
-    # takes most of a second, which no command without a figure has to wait
+    # the import takes most of a second, and commands without a figure do not need it
     import matplotlib
 
-    # names are no formulas, whatever they hold
+    # names may contain a dollar sign, and are not formulas
     with matplotlib.rc_context({"text.parse_math": False}), warnings.catch_warnings():
-        # of a name that the font cannot draw: the tables have it
+        # the font may lack characters of a name; the tables show them
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         return _draw_figure(ranking)
 
@@ -159,7 +158,7 @@ def _draw_figure(ranking: Ranking) -> str:
     size = (2.0 + 1.1 * largest) * len(ranking.tasks), 2.0 + 0.8 * largest
     page = Figure(figsize=size, layout="constrained")
     for column, task in enumerate(ranking.tasks):
-        names = [standing.implementation for standing in task.standings]
+        names = [ranked.implementation for ranked in task.standings]
         labels = list(map(_shortened, names))
         places = range(len(names))
         above = page.add_subplot(2, len(ranking.tasks), column + 1)
@@ -178,11 +177,11 @@ def _draw_figure(ranking: Ranking) -> str:
         above.set_yticks(places, labels, fontsize="small")
         above.set_xticks(
             places,
-            [f"{len(standing.returns)} runs" for standing in task.standings],
+            [f"{len(ranked.returns)} runs" for ranked in task.standings],
             fontsize="x-small",
         )
         below = page.add_subplot(2, len(ranking.tasks), len(ranking.tasks) + column + 1)
-        below.boxplot([standing.returns for standing in task.standings], showmeans=True)
+        below.boxplot([ranked.returns for ranked in task.standings], showmeans=True)
         below.set_xticks([place + 1 for place in places], labels, fontsize="x-small", rotation=30)
         below.set_ylabel("return", fontsize="small")
     drawing = io.StringIO()
@@ -190,7 +189,7 @@ def _draw_figure(ranking: Ranking) -> str:
     return drawing.getvalue()
 
 
-#: of a row against a column, in words beside the sign
+#: decision of a row against a column -> words
 _WORDS = {GREATER: "better", SMALLER: "worse", NOT_SEPARATED: "not separated"}
 
 
@@ -201,7 +200,7 @@ def title(ranking: Ranking) -> str:
 
 
 def page(ranking: Ranking, facts: Facts) -> str:
-    """The page of a ranking."""
+    """Return the page of a ranking."""
     keys = _keys([task.name for task in ranking.tasks])
     sections = [
         _task(task, key, facts.command) for task, key in zip(ranking.tasks, keys, strict=True)
@@ -211,7 +210,7 @@ def page(ranking: Ranking, facts: Facts) -> str:
 
 
 def cards(ranking: Ranking) -> list[Card]:
-    """The first screen: a card for each task."""
+    """Return the first screen: a card for each task."""
     return [_card(ranking, task) for task in ranking.tasks]
 
 
@@ -226,9 +225,9 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
         badge = Badge(f"{separated} of {total} pairs separated", tone)
     best = task.standings[0]
     ties = [
-        standing.implementation
-        for standing in task.standings[1:]
-        if task.decision(best.implementation, standing.implementation) != GREATER
+        ranked.implementation
+        for ranked in task.standings[1:]
+        if task.decision(best.implementation, ranked.implementation) != GREATER
     ]
     text = f"{best.implementation} has the largest mean, {words.number(best.mean)}"
     text += f", and is not separated from {', '.join(ties)}." if ties else ", beyond chance."
@@ -240,28 +239,28 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
 
 
 def _keys(names: Sequence[str]) -> list[str]:
-    """A name of its own within the page for each task: names may differ by their signs alone."""
+    """Return a unique key for each task: names may differ in punctuation only."""
     keys = [re.sub(r"\W+", "-", name.lower()) for name in names]
     return [f"{key}-{n}" if keys.count(key) > 1 else key for n, key in enumerate(keys, start=1)]
 
 
 def _task(task: TaskRanking, key: str, command: str) -> Section:
-    names = [standing.implementation for standing in task.standings]
+    names = [ranked.implementation for ranked in task.standings]
     letters = [letter(number) for number in range(len(names))]
     rows = [
         [
-            sign, standing.implementation, words.number(standing.mean), len(standing.returns),
-            *(_decision(task, standing.implementation, name) for name in names),
+            sign, ranked.implementation, words.number(ranked.mean), len(ranked.returns),
+            *(_decision(task, ranked.implementation, name) for name in names),
         ]
-        for sign, standing in zip(letters, task.standings, strict=True)
+        for sign, ranked in zip(letters, task.standings, strict=True)
     ]  # fmt: skip
     text = f"returns of {len(names)} implementations on {task.name}"
-    returns = {standing.implementation: standing.returns for standing in task.standings}
+    returns = {ranked.implementation: ranked.returns for ranked in task.standings}
     drawing = _figure(returns, key, text)
     numbers = [
-        [standing.implementation, words.number(value)]
-        for standing in task.standings
-        for value in standing.returns
+        [ranked.implementation, words.number(value)]
+        for ranked in task.standings
+        for value in ranked.returns
     ]
     caption = "Each circle is one run; an upright line is a mean"
     figure = Figure(drawing, caption, Table(("implementation", "return"), numbers, 1), command)
@@ -270,7 +269,7 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
 
 
 def _figure(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
-    """Returns of implementations, one line each in the order given, with their means."""
+    """Draw the returns of implementations, one line each, with their means."""
     widest = max(map(len, rows))
     left_margin = min(16.0 + 5.6 * widest, 170.0)
     height = 40.0 + 30.0 * len(rows)

@@ -1,4 +1,4 @@
-"""Implementations, ranked on tasks."""
+"""Rankings of implementations, as data."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ _MIRRORED = {GREATER: SMALLER, SMALLER: GREATER}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class RankedImplementation:
     """One implementation on one task.
 
     Attributes:
-        returns: of its runs by seed, as many as were looked at. A run that failed counts as the
-            worst return of the task.
-        available: how many runs there are.
-        failed: how many of those that were looked at failed.
+        returns: returns of the used runs, by seed; a failed run counts as the worst of the task.
+        available: number of runs, used or not.
+        failed: number of used runs that failed.
     """
 
     implementation: str
@@ -30,7 +29,7 @@ class Standing:
 
     @property
     def mean(self) -> float:
-        """Mean return of the runs that were looked at."""
+        """Mean return of the used runs."""
         return float(np.mean(self.returns))
 
 
@@ -39,8 +38,8 @@ class Decision:
     """One pair of implementations on one task.
 
     Attributes:
-        decision: of the first against the second: greater, smaller, not separated or undecided.
-        look: at which it was decided, from 1; 0 while it is undecided.
+        decision: decision about the first: greater, smaller, not separated or undecided.
+        look: the deciding look, from 1; 0 while it is undecided.
     """
 
     first: str
@@ -51,10 +50,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True)
 class TaskRanking:
-    """One task: implementations by falling mean, and every pair of them."""
+    """The ranking of one task: implementations by falling mean, and all pairs."""
 
     name: str
-    standings: tuple[Standing, ...]
+    standings: tuple[RankedImplementation, ...]
     decisions: tuple[Decision, ...]
 
     def decision(self, first: str, second: str) -> str:
@@ -74,10 +73,10 @@ class Ranking:
     """All tasks, decided as one family.
 
     Attributes:
-        looks: how many of the plan's looks there were runs for, or were needed.
+        looks: number of looks taken.
         boundaries: lower and upper boundary of each look, in sums of returns over the standard
             deviation of the pair's returns so far.
-        alone: tasks of which only one implementation has runs; they are not ranked.
+        alone: tasks that are not ranked because only one implementation has runs.
     """
 
     plan: AdastopPlan
@@ -88,5 +87,5 @@ class Ranking:
 
     @property
     def undecided(self) -> int:
-        """Pairs that need more runs."""
+        """Number of pairs that need more runs."""
         return sum(pair.decision == UNDECIDED for task in self.tasks for pair in task.decisions)

@@ -1,4 +1,4 @@
-"""Several implementations, ranked on one or several environments from runs that exist already."""
+"""Ranks implementations on one or several environments by existing runs."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ from rlregress.training import budgets, recorded_runs
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress_studies.rank import adastop
 from rlregress_studies.rank.adastop import AdastopPlan
-from rlregress_studies.rank.ranking_result import Decision, Ranking, Standing, TaskRanking
+from rlregress_studies.rank.ranking_result import (
+    Decision,
+    RankedImplementation,
+    Ranking,
+    TaskRanking,
+)
 
-#: beyond it squares of returns overflow
+#: squares of larger returns overflow
 _LARGEST = 1e100
 
 
@@ -32,7 +37,7 @@ class ImplementationRun:
 
     Attributes:
         task: environment and budget; only runs of one task are compared.
-        final_return: None where the run failed.
+        final_return: None if the run failed.
     """
 
     implementation: str
@@ -59,7 +64,7 @@ class _Row:
 
 
 def read_csv(path: Path) -> list[ImplementationRun]:
-    """The runs of a CSV file with the columns implementation, environment, seed and return.
+    """Read the runs of a CSV file with columns implementation, environment, seed and return.
 
     Raises:
         UserError: the file cannot be read, or a line does not fit.
@@ -77,7 +82,7 @@ def read_csv(path: Path) -> list[ImplementationRun]:
 
 
 def implementation_of(cell: Cell) -> str:
-    """Framework and algorithm; the hyperparameter set where it is not the framework's own."""
+    """Return framework and algorithm, and the hyperparameter set if it is not the own one."""
     own = cell.hyperparameters == cell.framework
     return cell.group if own else f"{cell.group}-{cell.hyperparameters}"
 
@@ -95,17 +100,17 @@ def read_stored(
     implementation: Callable[[Cell], str] = implementation_of,
     task: Callable[[Cell, Protocol], str] = task_key,
 ) -> list[ImplementationRun]:
-    """The runs of ``baselines/returns``, under the names that are asked for."""
+    """Return the runs of ``baselines/returns`` under names of implementations and tasks."""
     return [
         ImplementationRun(
-            implementation(baseline_.cell),
-            baseline_.cell.environment,
-            task(baseline_.cell, baseline_.protocol),
+            implementation(baseline.cell),
+            baseline.cell.environment,
+            task(baseline.cell, baseline.protocol),
             run.seed,
             run.final_return,
         )
-        for baseline_ in stored
-        for run in baseline_.runs
+        for baseline in stored
+        for run in baseline.runs
     ]
 
 
@@ -116,7 +121,7 @@ def _code(job: Job) -> dict[str, str]:
 
 
 def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
-    """The run records of a folder, each with its run.
+    """Return the run records of a folder, each with its run.
 
     Raises:
         UserError: there are no records, or one is damaged.
@@ -124,17 +129,16 @@ def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     paths = recorded_runs.list_records(folder)
     if not paths:
         raise UserError(
-            f"{folder} holds no run records; expected the folder that a gate or record was given "
-            "as --store"
+            f"{folder} holds no run records; expected a folder that was the --store of a command"
         )
     return [recorded_runs.read_record(path) for path in paths]
 
 
 def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[ImplementationRun]:
-    """The runs of run records.
+    """Convert run records to runs of implementations.
 
-    Where a cell was run with several versions or hyperparameters, each is an implementation of its
-    own, named by what differs.
+    If a cell was run with several versions or hyperparameters, each is a separate implementation,
+    named by its differences.
     """
     codes: dict[Cell, list[dict[str, str]]] = {}
     for job, _ in run_records:
@@ -158,7 +162,7 @@ def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[I
 def select_environments(
     runs: Sequence[ImplementationRun], environments: Sequence[str]
 ) -> list[ImplementationRun]:
-    """The runs on the named environments, all of them without names; UserError for unknown ones."""
+    """Return the runs on the named environments, without names all; UserError if unknown."""
     known_environments = {run.environment for run in runs}
     for name in environments:
         if name not in known_environments:
@@ -170,7 +174,7 @@ def select_environments(
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Which stored runs are ranked; empty sequences mean no restriction."""
+    """The stored runs to rank; empty sequences mean no restriction."""
 
     frameworks: Sequence[str]
     algorithms: Sequence[str]
@@ -187,8 +191,7 @@ class RunFilter:
 def read_runs(
     store: str, run_filter: RunFilter, environments: Sequence[str]
 ) -> tuple[list[ImplementationRun], str]:
-    """Return the runs of a store, or of ``baselines/returns`` by default, and missing
-    combinations.
+    """Return runs of a store, by default of ``baselines/returns``, and missing combinations.
 
     Raises:
         UserError: a name is unknown, or no runs are left.
@@ -212,9 +215,8 @@ def read_runs(
     _check_known(run_filter, cells, place)
     if not runs:
         raise UserError(
-            f"no runs of budget '{run_filter.budget}' are left after --framework and "
-            "--algorithm in "
-            f"{place}; record some with: rlregress baseline record"
+            f"no runs of budget '{run_filter.budget}' are left after --framework and --algorithm "
+            f"in {place}; record some with: rlregress baseline record"
         )
     runs = select_environments(runs, environments)
     lacking = ", ".join(_lacking(run_filter, cells, environments))
@@ -225,7 +227,7 @@ def read_runs(
 
 
 def _check_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> None:
-    """UserError for the name of a framework or an algorithm that has no run at all."""
+    """Raise UserError for a framework or an algorithm without any run."""
     for names, name in ((run_filter.frameworks, "framework"), (run_filter.algorithms, "algorithm")):
         known_names = {getattr(cell, name) for cell in cells}
         for requested in names:
@@ -239,7 +241,7 @@ def _check_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> No
 def _lacking(
     run_filter: RunFilter, cells: Iterable[Cell], environments: Sequence[str]
 ) -> list[str]:
-    """The combinations of the names that were given of which there are no runs."""
+    """Return the requested combinations of names without runs."""
     existing = [
         (cell.framework, cell.algorithm, cell.environment)
         for cell in cells
@@ -258,7 +260,7 @@ def _lacking(
 
 
 def check_size(runs: Iterable[ImplementationRun]) -> None:
-    """UserError if a return is too large to be compared, wherever it comes from."""
+    """Raise UserError if a return is too large to be compared."""
     for run in runs:
         if run.final_return is not None and abs(run.final_return) > _LARGEST:
             raise UserError(
@@ -269,7 +271,7 @@ def check_size(runs: Iterable[ImplementationRun]) -> None:
 
 
 def _by_task(runs: Iterable[ImplementationRun]) -> dict[str, dict[str, dict[int, float | None]]]:
-    """Task -> implementation -> seed -> final return."""
+    """Return task -> implementation -> seed -> final return."""
     tasks: dict[str, dict[str, dict[int, float | None]]] = {}
     for run in runs:
         seeds = tasks.setdefault(run.task, {}).setdefault(run.implementation, {})
@@ -285,7 +287,7 @@ def _by_task(runs: Iterable[ImplementationRun]) -> dict[str, dict[str, dict[int,
 def _without_failures(
     task: str, returns: dict[str, dict[int, float | None]]
 ) -> dict[str, list[float]]:
-    """Implementation -> returns by seed, with the task's worst one for every run that failed."""
+    """Return implementation -> returns by seed, failed runs as the task's worst return."""
     finished = [
         value for seeds in returns.values() for value in seeds.values() if value is not None
     ]
@@ -302,7 +304,7 @@ def _without_failures(
 
 
 def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
-    """How many looks of ``runs`` runs every implementation has the runs for; UserError: none."""
+    """Return the number of looks that all implementations have runs for; UserError if 0."""
     count, name, task = min(
         (len(values), name, task)
         for task, task_runs in returns.items()
@@ -327,12 +329,12 @@ def rank(
     """Compare all implementations of each task in pairs; all pairs of all tasks are one family.
 
     Args:
-        runs: of at least two implementations on some task.
+        runs: runs of at least two implementations on some task.
         per_look: new runs of each implementation at each look.
-        looks: how many are planned in all; None: as many as every implementation has the runs for.
+        looks: number of planned looks; None: as many as every implementation has runs for.
         alpha: probability of separating one or more pairs that are equal.
         beta: probability of accepting a pair early; see ``adastop.AdastopPlan``.
-        say: is told how far it is, where there is much to decide.
+        say: called with lines of progress if there are many pairs.
 
     Raises:
         UserError: nothing can be compared, or the plan could not separate anything.
@@ -344,9 +346,8 @@ def rank(
     if not shared:
         count_text = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
         raise UserError(
-            f"there is nothing to rank: {count_text}, and on no environment with the same "
-            "budget are "
-            "there runs of two implementations; add runs of another one"
+            f"there is nothing to rank: {count_text}, and no environment and budget has runs of "
+            "two implementations; add runs of another one"
         )
     returns = {task: _without_failures(task, task_runs) for task, task_runs in shared.items()}
     most = _most_looks(returns, per_look)
@@ -385,12 +386,12 @@ def rank(
                 standings=tuple(
                     sorted(
                         (
-                            _build_standing(
+                            _build_ranked(
                                 name, values, shared[task][name], looked_at[task, name] * per_look
                             )
                             for name, values in task_runs.items()
                         ),
-                        key=lambda standing: (-standing.mean, standing.implementation),
+                        key=lambda ranked: (-ranked.mean, ranked.implementation),
                     )
                 ),
                 decisions=tuple(decided[task]),
@@ -403,23 +404,23 @@ def rank(
     )
 
 
-def _build_standing(
+def _build_ranked(
     name: str, returns: Sequence[float], by_seed: dict[int, float | None], count: int
-) -> Standing:
+) -> RankedImplementation:
     failed = sum(by_seed[seed] is None for seed in sorted(by_seed)[:count])
-    return Standing(
+    return RankedImplementation(
         implementation=name, returns=tuple(returns[:count]), available=len(returns), failed=failed
     )
 
 
 def as_dict(ranking: Ranking) -> dict[str, Any]:
-    """The same as plain JSON values; a boundary that nothing can cross is None."""
+    """Return the ranking as plain JSON values; infinite boundaries are None."""
     plain = asdict(ranking)
     plain["boundaries"] = [
         {"lower": None if not np.isfinite(lower) else lower, "upper": upper}
         for lower, upper in ranking.boundaries
     ]
     for task in plain["tasks"]:
-        for standing in task["standings"]:
-            standing["mean"] = float(np.mean(standing["returns"]))
+        for ranked in task["standings"]:
+            ranked["mean"] = float(np.mean(ranked["returns"]))
     return {"undecided": ranking.undecided, **plain}

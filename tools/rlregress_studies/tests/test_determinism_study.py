@@ -113,10 +113,10 @@ def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
     good = {"deterministic": same, "sampling": apart, "environment": same, "threads": same}
     assert chance.faults("One", good) == []
     assert chance.faults("One", {"deterministic": apart, "sampling": same}) == [
-        "One: with everything held, 2 trainings have 2 different weights, first seen after 10 "
-        "steps; expected one",
-        "One: another seed of sampling leaves the weights as they are; expected others: what draws "
-        "it is not what this suite seeds",
+        "One: with everything held, 2 trainings have 2 different weights, first after 10 steps; "
+        "expected the same weights in all",
+        "One: another seed of sampling does not change the weights; expected other weights: this "
+        "suite does not seed the generator that the framework draws from",
     ]
 
 

@@ -83,7 +83,7 @@ def test_what_the_code_does_is_confirmed(make_adapter) -> None:
 def test_what_no_version_does_is_refuted(make_adapter) -> None:
     """Another variant is found, and none is documented that fits the sentence."""
     settled = settle(_claim(says=("quarter",)), make_adapter(library="half"))
-    assert (settled.verdict, settled.found) == ("refuted", {"library": "half"})
+    assert (settled.verdict, settled.answers) == ("refuted", {"library": "half"})
 
 
 @pytest.mark.parametrize(

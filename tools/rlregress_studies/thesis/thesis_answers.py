@@ -1,10 +1,10 @@
-"""The answers to the three questions of the thesis, and the tests that they rest on.
+"""The answers to the three questions of the thesis, and their tests.
 
-Janssens 2025, "How Stable are Baselines", section 1; see ``thesis_questions.py``. Of two published
-summaries: whether one printed mean lies inside the other's interval is no test. It takes the one
-mean for exact, and what it answers depends on whose interval is asked. From two means and standard
-deviations there is the two-sample t-test, exact for normal returns with one variance; returns are
-not normal, and no test without that assumption can be made from two numbers.
+Janssens 2025, "How Stable are Baselines", section 1; see ``thesis_questions.py``. It is not a test
+of two published summaries whether one mean lies inside the other's interval: one mean is taken for
+exact, and the answer depends on the chosen interval. Two means and standard deviations allow the
+two-sample t-test, which is exact for normal returns with one variance. Returns are not normal, but
+no test without that assumption is possible from two numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rlregress_studies.rank.ranking_result import Ranking
 
 #: level of each family
 ALPHA = 0.05
-#: every framework under its own set
+#: each framework with its own hyperparameter set
 OWN = "own"
 WORSE, SIMILAR, BETTER = "worse", "similar", "better"
 SAME, OPPOSITE, OPEN = "same", "opposite", "open"
@@ -37,8 +37,8 @@ class Difference:
         outside: whether the second mean lies outside of the first one's printed interval, and the
             first mean outside of the second one's.
         p, adjusted_p: two-sided p-value with pooled variances, before and after Holm.
-        welch, adjusted_welch: the same without the assumption of one variance. All four are nan
-            where a summary has no spread: there is nothing to test then.
+        welch, adjusted_welch: the same without the assumption of one variance. All four are nan if
+            a summary has no spread, because there is no test then.
     """
 
     effect: float
@@ -54,7 +54,7 @@ class Difference:
         return not math.isnan(self.p)
 
     def sign(self, alpha: float) -> int:
-        """+1 or -1 where the difference is rejected in its family at ``alpha``, otherwise 0."""
+        """Return +1 or -1 if the difference is rejected in its family at ``alpha``, otherwise 0."""
         if not self.adjusted_p < alpha:
             return 0
         return 1 if self.effect > 0 else -1
@@ -66,8 +66,8 @@ class Reproduction:
 
     Attributes:
         difference: implementation minus original.
-        interval: worse, similar or better, as the printed interval of the implementation says.
-        failed: how many of its stored runs failed; each counts as the environment's worst return.
+        interval: worse, similar or better, by the printed interval of the implementation.
+        failed: number of failed stored runs; each counts as the environment's worst return.
     """
 
     framework: str
@@ -102,11 +102,11 @@ class Order:
     """The algorithms on one environment under one hyperparameter set.
 
     Attributes:
-        hyperparameters: a set, or ``own``: every framework under its own.
+        hyperparameters: a set, or ``own``: each framework with its own set.
         orders: framework -> algorithms by falling mean.
-        pairs: of two algorithms: ``same`` if every framework separates them, all in one direction;
-            ``opposite`` if two frameworks separate them in different directions; otherwise
-            ``open``.
+        pairs: pair of algorithms -> ``same`` if every framework separates them, all in one
+            direction; ``opposite`` if two frameworks separate them in different directions;
+            otherwise ``open``.
     """
 
     environment: str
@@ -116,9 +116,7 @@ class Order:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the means have the same order in all frameworks, regardless of their
-        spread.
-        """
+        """Return whether the means have the same order in all frameworks."""
         return len(set(self.orders.values())) == 1
 
 
@@ -128,7 +126,7 @@ class StoredAnswer:
 
     Attributes:
         ranking: None if there is nothing to compare.
-        reason: why there is nothing, or what was left out.
+        reason: why there is no ranking, or what was left out.
     """
 
     ranking: Ranking | None
@@ -137,13 +135,14 @@ class StoredAnswer:
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCell:
-    """Stored runs of one cell against what a published table prints of it.
+    """Stored runs of one cell, compared with a published table.
 
     Attributes:
-        cell: its id.
-        returns: final returns; a run that failed counts as the environment's worst one.
-        verdict: None of fewer than two runs.
-        failed: how many runs failed.
+        cell: id of the cell.
+        returns: final returns; a failed run counts as the environment's worst return.
+        band: the published band.
+        verdict: None with fewer than two runs.
+        failed: number of failed runs.
     """
 
     cell: str
@@ -158,19 +157,19 @@ class Study:
     """All answers.
 
     Attributes:
-        without_originals: algorithms whose papers printed no numbers of these environments.
-        tested_order: pairs of algorithms within a framework that were tested for ``orders``.
-        stored_reproduction: of stored runs that are long enough.
-        stored_frameworks, stored_order: of stored runs; the second compares algorithms within each
-            framework.
+        without_originals: algorithms whose papers printed no numbers for these environments.
+        tested_order: number of pairs of algorithms within a framework tested for ``orders``.
+        stored_reproduction: comparison of stored runs that are long enough.
+        stored_frameworks: comparison of frameworks by stored runs.
+        stored_order: comparison of algorithms within each framework by stored runs.
         stored_pairs: environment, hyperparameter set and budget -> pairs of algorithms, as in
             ``Order``.
-        stored_cells: stored runs against the published table of their budget.
-        seeds: of every published cell.
+        stored_cells: stored runs compared with the published table of their budget.
+        published_cells: number of cells in that table.
+        seeds: seeds of every published cell.
         visible: difference of two published cells, in standard deviations of one run's return, that
-            is detected with 80 % power among all that were tested, if returns were normal.
-        needed: seeds of each side without which nothing can be rejected if they are not.
-        published_cells: how many cells that table prints.
+            is detected with 80 % power among all tested pairs if returns are normal.
+        needed: seeds of each side without which nothing can be rejected if they are not normal.
     """
 
     reproduction: tuple[Reproduction, ...]
@@ -193,7 +192,7 @@ Name = TypeVar("Name")
 
 
 def _p(first: Band, second: Band, pooled: bool) -> float:
-    """Largest p-value that the rounding of the printed numbers allows; nan without spread."""
+    """Return the largest p-value that the rounding of the numbers allows; nan without spread."""
     if first.half == 0 or second.half == 0:
         return math.nan
     rounding = first.rounding + second.rounding
@@ -205,7 +204,7 @@ def _p(first: Band, second: Band, pooled: bool) -> float:
 
 
 def _adjusted(p: Mapping[Name, float]) -> dict[Name, float]:
-    """Holm over what can be tested; nan for the rest."""
+    """Return Holm's p-values of all that can be tested; nan for the rest."""
     tested = holm_by_name({name: value for name, value in p.items() if not math.isnan(value)})
     return {name: tested.get(name, math.nan) for name in p}
 
@@ -235,7 +234,7 @@ def _outside(effect: float, half: float) -> bool:
 
 
 def seeds_needed(hypotheses: int, alpha: float = 0.05) -> int:
-    """Seeds of each side from which on a permutation test could reject one of that many.
+    """Return the seeds of each side with which a permutation test could reject one of many.
 
     The smallest two-sided p-value of n against n is 2 / comb(2n, n).
     """

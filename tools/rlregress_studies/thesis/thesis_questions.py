@@ -53,16 +53,16 @@ from rlregress_studies.thesis.thesis_answers import (
 )
 
 TABLE = "thesis_returns"
-#: of every published cell
+#: seeds of every published cell
 SEEDS = 5
 #: the hyperparameter set of the papers of the algorithms
 ORIGINAL = "original"
-#: environment steps of the published originals: shorter runs are not compared with them
+#: environment steps of the published originals; shorter runs are not compared with them
 ORIGINAL_STEPS = 1_000_000
 
 
 def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
-    """(framework, algorithm, environment) against the originals that are known, as one family."""
+    """Compare (framework, algorithm, environment) with the known originals, as one family."""
     originals = published.load_original_bands()
     pairs = {
         key: (band, originals[key[1], key[2].partition("-v")[0]])
@@ -90,7 +90,7 @@ def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproductio
 
 
 def _band(returns: Sequence[float]) -> Band:
-    """Returns as the summary that would have been printed of them, without rounding."""
+    """Summarize returns as a table would print them, without rounding."""
     sd = float(np.std(returns, ddof=1))
     half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
     return Band(
@@ -105,7 +105,7 @@ def _band(returns: Sequence[float]) -> Band:
 
 
 def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproduction, ...]:
-    """Stored runs that are long enough against the papers of their algorithms, as one family."""
+    """Compare stored runs that are long enough with the papers, as one family."""
     long_enough = {
         (baseline_.cell.framework, baseline_.cell.algorithm, baseline_.cell.environment): baseline_
         for baseline_ in stored
@@ -132,24 +132,22 @@ def direction(signs: Iterable[int]) -> str:
 
 
 def _check_complete(table: Mapping[published.Key, Band]) -> None:
-    """UserError that names the cells that a published table lacks."""
+    """Raise UserError that names the missing cells of a published table."""
     names = [{key[place] for key in table} for place in range(4)]
-    names[3] |= {ORIGINAL, *names[0]}  # every framework has a set of its own
+    names[3] |= {ORIGINAL, *names[0]}  # every framework has its own set
     missing = [" ".join(key) for key in itertools.product(*map(sorted, names)) if key not in table]
     if missing:
         ending = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         expected_names = "; ".join(", ".join(sorted(names_at_place)) for names_at_place in names)
         raise UserError(
             f"{published.table_path(TABLE)} lacks {', '.join(missing[:3])}{ending}; expected a "
-            "line for "
-            "each combination of its frameworks, algorithms, environments and sets "
-            f"({expected_names}): "
-            "add what is missing, or correct the name that is misspelt"
+            "line for each combination of its frameworks, algorithms, environments and sets "
+            f"({expected_names}): add the missing lines, or correct the misspelt name"
         )
 
 
 def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
-    """Every environment and hyperparameter set, and how many pairs were tested for it."""
+    """Return the order of algorithms by environment and set, and the number of tested pairs."""
     frameworks = sorted({key[0] for key in table})
     algorithms = sorted({key[1] for key in table})
     environments = sorted({key[2] for key in table})
@@ -189,7 +187,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
 
 
 def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
-    """One look at all runs, as many of each implementation as the shortest has."""
+    """Rank all runs at one look, as many of each implementation as the shortest has."""
     implementations: dict[str, set[str]] = {}
     counts: dict[tuple[str, str], int] = {}
     for run in runs:
@@ -215,7 +213,7 @@ def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
 
 
 def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
-    """Environment, set and budget -> pairs of algorithms, over all frameworks that have them."""
+    """Return environment, set and budget -> pairs of algorithms over all frameworks."""
     signs: dict[str, dict[tuple[str, str], list[int]]] = {}
     for task in ranking.tasks if ranking else ():
         _, _, place = task.name.partition(": ")
@@ -231,7 +229,7 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
 
 
 def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell, ...]:
-    """Stored runs against the published table that their budget names, each table one family.
+    """Compare stored runs with the published table of their budget, each table a family.
 
     Raises:
         UserError: runs of such a cell have another protocol or other hyperparameters.
@@ -271,7 +269,7 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
 def study() -> Study:
     """Answer the three questions, and whether stored runs return what the thesis printed.
 
-    Each is a family of its own, at level ``ALPHA``.
+    Each question is a separate family, at level ``ALPHA``.
 
     Raises:
         UserError: a data file cannot be read.
@@ -342,7 +340,7 @@ def study() -> Study:
 
 
 def as_plain(study: Study) -> dict[str, Any]:
-    """The same as plain JSON values; numbers that are not defined (nan) become None."""
+    """Return the study as plain JSON values; undefined numbers (nan) become None."""
 
     def answer(stored_answer: StoredAnswer) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""The answers to the thesis' three questions, in words: what can be concluded and what cannot."""
+"""The answers to the thesis' three questions, in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rlregress_studies.thesis.thesis_answers import (
 
 
 def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
-    """Columns of equal width; text to the left, numbers to the right."""
+    """Return columns of equal width; text is left-aligned, numbers are right-aligned."""
     cells = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
     return [
@@ -39,7 +39,7 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
 
 
 def _failed(name: str, count: int) -> str:
-    """The line about runs that failed."""
+    """Describe the failed runs of one name."""
     runs = count_words(count, "run")
     return f"  {runs} of {name} failed and counted as the worst return of the environment"
 
@@ -205,7 +205,7 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
 
 
 def lines(study: Study) -> list[str]:
-    """All answers."""
+    """Return all answers."""
     report_lines = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
     report_lines += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
     report_lines.append("3. Is the ranking of algorithms the same in every framework?")

@@ -366,11 +366,11 @@ def test_both_ends_the_same_is_no_answer(bisect, tmp_path):
     [
         ("", "expected one of"),
         ("--detail a --name b", "expected one of .* found 2"),
-        ("--name b --scenario c", "--scenario is one of an algorithm"),
-        ("--name b --first-parent", "--first-parent is about commits"),
+        ("--name b --scenario c", "--scenario needs an algorithm"),
+        ("--name b --first-parent", "--first-parent applies to commits"),
         ("--name b --repo . --all", "leave one out"),
         ("--name b --repo nowhere", "which is no folder"),
-        ("--name b --steps 3", "--package and --steps are of a script"),
+        ("--name b --steps 3", "--package and --steps apply to a script"),
     ],
 )
 def test_a_wrong_command_line_is_reported_in_one_sentence(words, sentence):
@@ -383,7 +383,7 @@ def test_a_wrong_command_line_is_reported_in_one_sentence(words, sentence):
 @pytest.mark.parametrize(
     ("old", "sentence"),
     [
-        ("main~5", "is no requirement; .* of a commit, name the repository with --repo"),
+        ("main~5", "is no requirement; .* for a commit, name the repository with --repo"),
         ("HEAD", "is a working tree; to search its commits give --repo \\., and revisions"),
     ],
 )

@@ -69,7 +69,7 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
     code, text, _ = command(*verify)
     assert code == 1
     assert text.startswith(f"wrong: the run record {path} is damaged")
-    assert "0 records are whole" in text
+    assert "0 records are intact" in text
     assert "verify --set-aside" in text
     code, text, _ = command(*verify, "--set-aside")
     assert (code, f"set aside: {path.with_suffix('.damaged')}" in text) == (1, True)
@@ -95,7 +95,7 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
     store.path(job).with_suffix(".failed").write_text("bad \x1b]0;title\x07 \x1b[2J\n")
     words = ["runs", "status", "--watch", "--store", str(tmp_path)]
     code, shown, _ = command(*words)
-    assert (code, "nothing is left to do" in shown) == (0, True)
+    assert (code, "all runs are done" in shown) == (0, True)
     assert r"bad \x1b]0;title\x07 \x1b[2J" in shown
     assert "\x1b" not in shown
     reader, writer = pty.openpty()

@@ -214,7 +214,7 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
         "runs", "status", "--verify", "--store", str(store.folder), "--manifest", str(manifest.path)
     )
     assert verified.returncode == 1, "the protocol of these runs is not that of their budget"
-    assert f"{RUNS} records are whole, 0 of them of failed runs" in verified.stdout
+    assert f"{RUNS} records are intact, 0 of them of failed runs" in verified.stdout
     assert "none of the manifest's runs without a record" in verified.stdout
     ends = Counter(Counter(re.findall(r"(\S+ seed \d+): finished", logs(store))).values())
     print(f"{RUNS} results; trainings that ended, a run: {dict(ends)}")

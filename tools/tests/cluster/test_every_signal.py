@@ -77,7 +77,7 @@ def check(store: Store, runs: set[str]) -> None:
     )
     assert not [*store.folder.rglob("*.checkpoint*"), *store.folder.rglob("*.attempts")]
     verified = rlregress("runs", "status", "--verify", "--store", str(store.folder))
-    assert f"{len(runs)} records are whole, 0 of them of failed runs" in verified.stdout
+    assert f"{len(runs)} records are intact, 0 of them of failed runs" in verified.stdout
 
 
 def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.Popen[bytes]:

@@ -63,7 +63,7 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
 @pytest.mark.parametrize(
     ("versions", "reason"),
     [
-        ("installed", "--with is 'installed', which is what is installed; leave it out"),
+        ("installed", "--with is 'installed', and that is installed; leave it out"),
         ("sb3", "is not pinned to one version; write"),
         ("no/such/folder", "is no folder and no file"),
         ("requests==2.0.0", "concerns no framework known here"),
@@ -90,7 +90,7 @@ def test_environments_that_others_may_write_are_not_used(which, tmp_path, comman
     words = ("runs", "launch", "--with", "stable-baselines3==0.0.1", *RUNS, "--store", str(store))
     code, _, error = command(*words)
     assert (code, error.count("\n")) == (2, 1)
-    assert f"{folder} is not yours alone: everybody may write to it" in error
+    assert f"others may change them: everybody may write to it ({folder})" in error
     assert "--trust-pickle" in error
 
 

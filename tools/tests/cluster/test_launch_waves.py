@@ -102,8 +102,8 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
             process.send_signal(signal.SIGSTOP)
             second = called(line, copy)
             assert second.returncode == 75, second.stderr
-            assert f"process {process.pid} of " in second.stdout
-            assert second.stdout.endswith(" is at it; call again for the verdict\n")
+            assert f"process {process.pid} on " in second.stdout
+            assert second.stdout.endswith(" does these runs; call again for the verdict\n")
         finally:
             process.kill()
             process.wait()

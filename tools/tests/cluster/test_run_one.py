@@ -195,7 +195,7 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
     [
         (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
         (errno.EDQUOT, True, "make room in {0}"),
-        (errno.ENOENT, False, "the folder {0} is not there any more: bring it back, and start it"),
+        (errno.ENOENT, False, "the folder {0} no longer exists: restore it, and start it"),
         (errno.ESTALE, False, "the folder {0} is not there any more"),
         (errno.EACCES, True, "see that you may write to {0}, or name another folder"),
         (errno.EROFS, True, "see that you may write to {0}"),

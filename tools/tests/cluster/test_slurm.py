@@ -107,7 +107,7 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     finished = Counter(re.findall(r"seed (\d+): finished", logs(store)))
     assert finished == Counter({str(seed): 1 for seed in range(number)})
     verified = rlregress("runs", "status", "--verify", "--store", str(store.folder))
-    assert f"{number} records are whole, 0 of them of failed runs" in verified.stdout
+    assert f"{number} records are intact, 0 of them of failed runs" in verified.stdout
 
 
 def states(store: Store) -> dict[str, int]:

@@ -150,7 +150,7 @@ def test_without_a_running_run_no_time_is_known(tmp_path):
     result = store_status.survey_store(new_store, [write_list(new_store, 1)])
     assert result.seconds_left is None
     text = cluster_text.status(result, {}, "")
-    assert "nothing is running: launch again to do what is left" in text
+    assert "nothing is running: launch again to do the remaining runs" in text
 
 
 def test_a_status_is_one_screen(store, snapshot):
@@ -177,7 +177,7 @@ def test_a_sound_store_is_verified(store):
     assert (result.records, result.failed, result.missing) == (3, 1, 7)
     assert result.wrong == result.notes == []
     assert cluster_text.format_audit(result) == [
-        "3 records are whole, 1 of them of failed runs; nothing wrong",
+        "3 records are intact, 1 of them of failed runs; problems: none",
         "7 of the manifest's runs without a record",
     ]
 

@@ -44,16 +44,16 @@ def edited(tmp_path, monkeypatch):
 def test_the_line_that_changed_is_named_with_what_is_recorded_for_it(edited, new, variant, words):
     """As a known fault leaves it, or where one line is most like the recorded one."""
     implementation, number = edited(new)
-    first, second = places.sentences(implementation, variant)
+    first, second = places.describe_lines_at_fault(implementation, variant)
     assert first.startswith(f"{words} {FILE}:{number}: {new}")
     assert second == "recorded for this line: 0.5 * sum("
-    assert places.where(implementation, variant).endswith(first.partition(FILE)[2])
+    assert places.locate_line_at_fault(implementation, variant).endswith(first.partition(FILE)[2])
 
 
 def test_a_line_that_did_not_change_is_named_as_recorded(edited):
     """The fault is elsewhere, and this is where to begin."""
     implementation, number = edited(LINE)
-    [line] = places.sentences(implementation, "none")
+    [line] = places.describe_lines_at_fault(implementation, "none")
     assert line.startswith(f"decided by {FILE}:{number}, as recorded: {LINE}")
 
 
@@ -65,9 +65,9 @@ def test_a_line_that_did_not_change_is_named_as_recorded(edited):
 def test_no_line_is_named_where_none_is_most_like_it(edited, new):
     """A wrong line would be worse than none; the file and what was there are named."""
     implementation, _ = edited(new)
-    assert places.sentences(implementation, None) == []
-    text = places.where(implementation, None)
-    assert text.endswith("whose line that decided it is not there any more: 0.5 * sum(")
+    assert places.describe_lines_at_fault(implementation, None) == []
+    text = places.locate_line_at_fault(implementation, None)
+    assert text.endswith(" no longer has the line that decided it: 0.5 * sum(")
 
 
 INSTALLED = [of for of in frameworks.installed() if of.framework.expectations is None]
@@ -95,7 +95,7 @@ def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
         place = fault.file, before.count("\n") + 1
         for implementation in list_implementations(adapter, fault.turns[0]):
             if implementation.scope in fault.scopes:
-                found = places.at_fault(implementation, fault.finds or None)
+                found = places.find_lines_at_fault(implementation, fault.finds or None)
                 every += 1
                 named += bool(found.recorded)
                 right += bool(found.recorded) and place == (

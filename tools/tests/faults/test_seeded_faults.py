@@ -38,7 +38,7 @@ def _beside(fault):
 def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     """``pytest tests_unit`` fails for the fault's details and names detail, variants, numbers."""
     name = fault.framework
-    if injection.fault_line(fault) is None:
+    if injection.find_fault_line(fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     evidence = tmp_path / "evidence.json"
     ended = injection.run_injected(
@@ -68,7 +68,7 @@ def test_every_detail_has_a_seeded_fault(name):
     known = fault_tables.load(DETAILS, [name])
     covered = {id for fault in known for id in fault.turns + fault.also}
     chosen = {id for id, _ in frameworks.get(name).observe.probes()}
-    assert chosen - covered == set(fault_tables.without(name))
+    assert chosen - covered == set(fault_tables.load_details_without_fault(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
@@ -126,7 +126,7 @@ def test_faults_are_read_from_the_file_of_the_expectations(load):
 def test_a_framework_without_faults_is_named(load):
     """There is nothing to seed, and the file that would hold it is named."""
     assert load("") == []
-    with pytest.raises(UserError, match="no faults of other to seed; .* in .*some.toml"):
+    with pytest.raises(UserError, match="no faults of other to inject; .* in .*some.toml"):
         fault_tables.select_faults(DETAILS, ["other"], [])
 
 
@@ -136,7 +136,7 @@ def test_a_fault_that_does_not_fit_says_so():
     fault = next(x for x in known if frameworks.get(x.framework).code.locate(x.file) is not None)
     other = replace(fault, old="no such text", occurrence=0)
     text = "does not fit this version: .* 'no such text' 0 times"
-    with pytest.raises(UserError, match=text), injection.injected(other):
+    with pytest.raises(UserError, match=text), injection.inject_fault(other):
         pass
 
 

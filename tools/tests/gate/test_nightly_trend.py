@@ -176,7 +176,7 @@ def test_a_day_after_all_nights_is_one_sentence(judged):
     """Exit code 2, and what was expected."""
     code, _, error = judged(night_files.nights(20, 2), "--since", "2031-01-01")
     assert (code, "Traceback" in error) == (2, False)
-    assert "no night is left since 2031-01-01" in error
+    assert "no nightly run is from 2031-01-01 or later" in error
 
 
 def test_a_folder_without_reports_is_one_sentence(command, tmp_path):

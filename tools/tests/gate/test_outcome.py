@@ -213,7 +213,7 @@ def test_a_critic_that_regressed_is_a_regression():
     assert judged(*entries) == ("regressed", 1)
     [result] = outcome.build_outcomes(entries)
     assert result.regressed_critics == ("x critic",)
-    text = "What got worse is the critic; no return fell: x critic.\n"
+    text = "The critic got worse, and no return fell: x critic.\n"
     assert text in markdown_page.text(gate_page.page(result_of([result], exit_code=1)))
     # beside a return that fell or a failed test, that is not said
     for further_cell in (cell("y", "regressed"), RED):

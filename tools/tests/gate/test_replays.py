@@ -138,7 +138,7 @@ def test_other_numbers_without_another_version_are_no_change_of_the_framework(re
     """Where code and versions are those of the record, the machine or the suite is named first."""
     result = replay_first({"final_return": 5.0})
     assert result.state == DIFFERS
-    assert result.reason.startswith("versions and code are those of the record: this machine, or")
+    assert result.reason.startswith("versions and code are those of the record, so this machine")
 
 
 def test_other_numbers_of_another_version_name_it(session, replay_first):
@@ -151,8 +151,8 @@ def test_other_numbers_of_another_version_name_it(session, replay_first):
     result = replay_first({"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))})
     assert result.from_start
     moved = f"torch 2.12.0 -> {run.job.versions['torch']}"
-    line = f"update 1, gradients (ppo.py: actor.step()); since the record: {moved}"
-    assert result.reason == f"other numbers, first at {line}"
+    line = f"update 1, gradients (ppo.py: actor.step()); changed since the record: {moved}"
+    assert result.reason == f"other numbers, first difference: {line}"
 
 
 def test_a_run_with_two_answers_is_no_difference_of_versions(replay_first):

@@ -38,7 +38,7 @@ print(found.state, found.first, found.moved, sep="|")
 def test_a_changed_constant_is_found_by_one_replay(name, tmp_path):
     """The copy differs from the record, at an update, and its code is named as what moved."""
     fault = fault_tables.select_faults(RETURNS, [FAULTS[name].partition("-")[0]], [name])[0]
-    with injection.injected(fault) as environment:
+    with injection.inject_fault(fault) as environment:
         command = [sys.executable, "-c", CHILD, FAULTS[name], str(tmp_path)]
         ended = subprocess.run(command, env=environment, capture_output=True, text=True)
     state, first, moved = ended.stdout.strip().split("|")

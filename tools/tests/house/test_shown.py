@@ -172,7 +172,7 @@ def test_an_output_is_that_of_a_fault(block, tmp_path):
     program, *words = Command("", 0, text, False).words()
     [fault] = fault_tables.select_faults(DETAILS, ["sb3"], [name])
     if "branch" in words:
-        with injection.injected(fault) as variables:
+        with injection.inject_fault(fault) as variables:
             copy = variables["PYTHONPATH"].split(os.pathsep)[0]
             shutil.copytree(copy, tmp_path / "branch", symlinks=False)
         ended = subprocess.run(

@@ -231,10 +231,12 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
     content = json.loads(path.read_text())
     sources = dict.fromkeys(content["sources"], "0" * 16)
     assert step() == "Nothing: the script has the same results."
-    assert step(sources=sources).startswith("Record again, so that what moved is compared with")
+    assert step(sources=sources).startswith(
+        "Record again, to compare later runs with the present code"
+    )
     moved = step(versions={**content["versions"], "torch": "1.13.1"})
     assert moved == (
-        "See what this script does not execute of the packages that moved: "
+        "See what this script does not execute of the changed packages: "
         "rlregress upgrade torch==1.13.1 installed"
     )
 
@@ -366,6 +368,6 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     edited(Path("train.golden"), arithmetic={**arithmetic, "aten": "AVX512"})
     code, out, error = command(*compare)
     assert (code, out) == (2, "")
-    assert "not comparable: train.golden has other arithmetic than the portable one" in error
+    assert "not comparable: the arithmetic of train.golden is not the portable one" in error
     assert "(aten AVX512, expected AVX2)" in error
     assert "differs" not in error

@@ -87,8 +87,8 @@ def test_the_lease_of_a_killed_process_is_over_at_once(path):
     after = Lease(path)
     assert after.take()
     assert after.holder.restarts == 1
-    assert after.before is not None
-    assert after.before.process == process.pid
+    assert after.replaced is not None
+    assert after.replaced.process == process.pid
     process.wait()
 
 

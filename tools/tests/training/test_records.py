@@ -137,7 +137,7 @@ def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     """A record that was moved to another run's place is none of that run."""
     store.path(job()).rename(store.path(job(seed=1)))
     assert store.find_record(job(seed=1)) is None
-    assert "belongs to another run, of another seed" in store.describe_damage(job(seed=1))
+    assert "they differ in seed" in store.describe_damage(job(seed=1))
 
 
 def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):

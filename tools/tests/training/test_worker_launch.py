@@ -95,13 +95,13 @@ UNDONE = worker_launch.Interrupted
 LEFT: list[tuple[str, str, type[Exception] | str]] = [
     ("IN_TRAINING", KILLED.format("HUP"), UNDONE),
     ("IN_TRAINING", "raise MemoryError", UserError),
-    ("IN_TRAINING", KILLED.format("SEGV"), "ended with status -11; its last words:\n"),
+    ("IN_TRAINING", KILLED.format("SEGV"), "ended with status -11; its last output:\n"),
     ("IN_TRAINING", "raise ValueError('nan')", "ValueError: nan\n"),
     ("BEFORE", "raise ValueError('no display')", UserError),
     ("BEFORE", KILLED.format("USR1"), UNDONE),
     *((when, KILLED.format(name), UNDONE) for when in ("IN_TRAINING", "BEFORE")
       for name in ("TERM", "INT", "QUIT", "USR2", "XCPU", "KILL", "ALRM")),
-    *(("IN_TRAINING", KILLED.format(name), f"ended with status -{number}; its last words:\n")
+    *(("IN_TRAINING", KILLED.format(name), f"ended with status -{number}; its last output:\n")
       for name, number in (("ABRT", 6), ("BUS", 7), ("FPE", 8), ("ILL", 4))),
     *(("IN_TRAINING", f"raise OSError({number}, '')", UserError) for number in (5, 11, 27, 28, 30)),
     ("IN_TRAINING", 'raise RuntimeError("can\'t start new thread")', UserError),

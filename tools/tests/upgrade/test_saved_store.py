@@ -373,7 +373,7 @@ def test_what_is_too_large_is_not_recorded(store, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--saved", "installed", "--framework", "sb3"], "leave out the others"),
+        (["--saved", "installed", "--framework", "sb3"], "leave out --framework"),
         (["--saved", "nothing==1.0"], "concerns no framework"),
         (["--framework", "sb3", "--algorithm", "ppo"], "--environment is missing"),
     ],

@@ -252,6 +252,6 @@ def test_the_admission_check_bounds_an_unlucky_baseline():
 
 def test_the_admission_check_speaks():
     """The sentence names both rates; a baseline of one run is refused."""
-    assert "luckier than 19 in 20" in str(check_stability(healthy(1, 10), 5, repetitions=100))
+    assert "as in 1 of 20 baselines" in str(check_stability(healthy(1, 10), 5, repetitions=100))
     with pytest.raises(UserError, match="at least 2 finite stored returns"):
         check_stability([1.0], 5)

@@ -1,1 +1,1 @@
-"""Reports as one HTML file each: nothing is loaded from anywhere, and nothing has to run."""
+"""Reports as single HTML files that load nothing and run no script."""

@@ -1,4 +1,4 @@
-"""``compare --html``: where frameworks differ in their details, and what follows from it."""
+"""``compare --html``: the details in which frameworks differ, with their consequences."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from rlregress.reporting.html.page import (
 )
 
 _NOTHING_SHARED = Badge("no detail that both have", tones.NOTHING)
-#: of so many frameworks each pair has its column; of more there is a table of pairs
+#: this many frameworks have a column for each pair; more have a table of pairs
 _SIDE_BY_SIDE = 3
-PROBED = "Every answer was probed on the code; the line that decides it stands below it."
+PROBED = "Every variant was probed on the code; the line that decides it is shown below it."
 
 
 def title(comparison: Comparison) -> str:
@@ -35,10 +35,10 @@ def title(comparison: Comparison) -> str:
 
 
 def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
-    """The page of a comparison.
+    """Return the page of a comparison.
 
     Args:
-        basis: what the answers rest on, in one sentence.
+        basis: one sentence on the origin of the variants.
     """
     different = comparison.different
     sections = [
@@ -97,7 +97,7 @@ def family_table(comparison: Comparison, family: str) -> Table:
 
 
 def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
-    """How many details differ of those that both frameworks have; a dash: there is none."""
+    """Describe how many shared details of two frameworks differ; a dash if they share none."""
     both = [row for row in (row.only(pair) for row in rows) if row.shared and not row.undecided]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
 

@@ -1,6 +1,7 @@
-"""The figures of reports: every run as a point, learning curves, means of nightly runs.
+"""The figures of reports: runs as points, learning curves, means of nightly runs.
 
-Shapes and words tell sides apart, not colours alone; the table below each figure says the same.
+Stored and new runs differ in shapes and words as well as colours. A table below each figure has the
+same numbers.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ if TYPE_CHECKING:
 
 #: pixels
 WIDTH = 360.0
-#: markers that tell what would be hidden by another one
+#: height of the points around their line, so that none hides another
 _SPREAD = 0.3
 
 
 @dataclass(frozen=True)
 class Strip:
-    """Numbers of runs on one line each.
+    """The numbers of stored and new runs, drawn as one line of points each.
 
     Attributes:
-        stored, new: numbers of the runs; NaN for one without.
-        interval: of the new mean, as the verdict has it.
-        limit: a new mean below it would have been detected with 80 % power; None: none would.
+        stored, new: numbers of the runs; NaN for a run without one.
+        interval: interval of the new mean, as in the verdict.
+        limit: a true mean below it would be detected with 80 % power; None: no mean would.
         band: published mean and half width.
-        axis: what the numbers are.
+        axis: title of the axis.
     """
 
     stored: Sequence[float]
@@ -45,7 +46,7 @@ class Strip:
 
 
 def spread(count: int, at: float) -> np.ndarray:
-    """Places of points of one line, so that equal ones are all seen; the same every time."""
+    """Spread points around a line so that equal ones stay visible; always the same way."""
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
 
@@ -119,11 +120,11 @@ def compute_quartiles(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
 def learning(
     courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, label: str
 ) -> Markup:
-    """Learning curves of the training episodes: medians, with half of the runs around them.
+    """Draw learning curves of training episodes: medians, with half of the runs around them.
 
     Args:
-        courses: ``stored`` and ``new``, as far as there are curves.
-        band: published mean and half width of the end.
+        courses: ``stored`` and ``new``, without those that have no curves.
+        band: published mean and half width at the end of the training.
     """
     return svg.draw_svg(
         lambda axes: _learning(axes, courses, band), name, label, WIDTH, 180.0, (56, 10, 36, 8)

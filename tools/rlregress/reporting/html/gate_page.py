@@ -1,4 +1,4 @@
-"""``report.html``: what a gate says of the installed frameworks."""
+"""``report.html``: the verdicts of a gate on the installed frameworks."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ from rlregress.reporting.html.page import (
     Table,
 )
 
-#: names that a sentence of the first screen lists
+#: most names in a sentence of the first screen
 _NAMED = 4
-#: earlier nightly runs that are listed
+#: most earlier nightly runs
 _NIGHTS = 14
 _COPIES = ("installed", "on the path in its place")
 
 
 def facts(result: GateResult) -> Facts:
-    """When, how long, where and by which command."""
+    """Return time, duration, machine and command of a gate."""
     report_data = result.report_data
     return Facts(
         _title(result),
@@ -59,16 +59,14 @@ def facts(result: GateResult) -> Facts:
 
 
 def cards(result: GateResult) -> list[Card]:
-    """Return the cards of the first screen, the worst first; problems of the suite come last of
-    equals.
-    """
+    """Return the cards of the first screen, the worst first; the suite's own card after equals."""
     all_cards = [_card(result, outcome) for outcome in result.outcomes]
     all_cards += [_suite(result)] if result.broken or result.unjudged else []
     return sorted(all_cards, key=lambda card: severity(card.badge.word))
 
 
 def page(result: GateResult) -> Page:
-    """The page of a gate."""
+    """Return the page of a gate."""
     report_data = result.report_data
     sections = [_details(result), _files(result), _failures(result)]
     for outcome in result.outcomes:
@@ -124,7 +122,7 @@ def _card(result: GateResult, outcome: FrameworkOutcome) -> Card:
 
 
 def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The packages of the framework, without what all of them train with."""
+    """Return the packages of the framework, without those that all frameworks use."""
     common_packages = ("gymnasium", "mujoco", "numpy", "torch")
     return [(name, version) for name, version in versions.items() if name not in common_packages]
 
@@ -168,7 +166,7 @@ def _deviations(result: GateResult, outcome: FrameworkOutcome) -> list[Deviation
 
 
 def _unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
-    """Details whose code gave no answer, those with one reason together."""
+    """Return the details whose code could not be probed, grouped by reason."""
     missing = (deviation for deviation in deviations if not deviation.was_probed)
     return grouped_failures.group_by_reason(missing, lambda item: item.found[0])
 
@@ -234,7 +232,7 @@ def _matters(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
         yield f"Agents learn less: returns fell in {_name_some(fallen)}."
     elif outcome.regressed_critics:
         names = _name_some(list(outcome.regressed_critics))
-        yield f"What got worse is the critic; no return fell: {names}."
+        yield f"The critic got worse, and no return fell: {names}."
     elif judged and outcome.verdict == HOLDS:
         detectable = sorted(
             verdict["visible_fraction"]
@@ -321,7 +319,7 @@ def _suite(result: GateResult) -> Card:
         else [],
         lines,
         [],
-        [Step("Repair what is named here, and judge again:", result.report_data.command)],
+        [Step("Repair these tests, and judge again:", result.report_data.command)],
     )
 
 
@@ -381,7 +379,7 @@ def _details(result: GateResult) -> Section:
 def _files(result: GateResult) -> Section:
     lead = (
         "The code that was judged is not the installed one: a copy stands before it on the path. "
-        "What the copy has in other words:"
+        "The copy differs in these lines:"
     )
     parts = [SourcePair(hunk, _COPIES) for hunk in result.report_data.files]
     return Section("files", "Changed copies", lead, parts)
@@ -396,7 +394,7 @@ def _failures(result: GateResult) -> Section:
         ]
     for group in grouped_failures.group_by_reason(result.broken, _message):
         findings.append(_failure(group, "error", tones.NOTHING))
-    return Section("failures", "Tests that failed", "With their last words.", findings)
+    return Section("failures", "Tests that failed", "With their messages.", findings)
 
 
 def _message(failure: Mapping[str, Any]) -> str:
@@ -431,7 +429,7 @@ def _replays(result: GateResult) -> Section:
         for outcome in result.outcomes
         for cell, replay in outcome.replays.items()
     ]  # fmt: skip
-    head = ("cell", "stored seed", "state", "what was found", "not checked")
+    head = ("cell", "stored seed", "state", "result", "not checked")
     lead = "Stored runs that were trained again here, and compared to the last bit."
     return Section("replays", "Replays", lead, [Table(head, rows)])
 
@@ -442,8 +440,8 @@ def _old_files(result: GateResult) -> Section:
         for outcome in result.outcomes
         for kind, clauses in outcome.old_files.items()
     ]
-    parts = [Table(("framework", "kind of file", "what became of it"), rows)]
-    lead = "Loaded with what is installed, and compared with what each release did with its own."
+    parts = [Table(("framework", "kind of file", "result"), rows)]
+    lead = "Loaded with the installed version, and compared with the release that wrote each file."
     return Section("old-files", "Files of past releases", lead, parts)
 
 

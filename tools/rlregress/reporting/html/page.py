@@ -1,4 +1,4 @@
-"""The elements of a page, and how they become one file."""
+"""The elements of a page, and how they are rendered into one file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rlregress.model.code import Hunk, Pair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 from rlregress.reporting import words
 
-#: sentences of one list of a card that a page shows; it counts the others.
+#: most sentences of one list of a card; the others are counted
 LISTED = 6
 
 
@@ -54,7 +54,7 @@ class Figure:
     """A drawing with its numbers.
 
     Attributes:
-        command: that makes the same numbers again; empty: that of the page.
+        command: reproduces the numbers; empty: the command of the page does.
     """
 
     drawn: Markup
@@ -72,10 +72,10 @@ class Heading:
 
 @dataclass(frozen=True)
 class SourcePair:
-    """Source of two sides, each under its name.
+    """Source of both versions, each under its name.
 
     Attributes:
-        open: not folded: it was executed.
+        open: whether it is unfolded, because the code was executed.
     """
 
     hunk: Hunk
@@ -101,7 +101,7 @@ class CodeLines:
     """Lines of one file, with their numbers.
 
     Attributes:
-        link: where the file is published; empty: nowhere.
+        link: address of the published file; empty: there is none.
     """
 
     place: str
@@ -111,7 +111,7 @@ class CodeLines:
 
 @dataclass(frozen=True)
 class Quoted:
-    """Text as something else has printed it; with a title it can be folded away."""
+    """Text of another program; with a title it can be folded."""
 
     text: str
     title: str = ""
@@ -120,7 +120,7 @@ class Quoted:
 
 @dataclass(frozen=True)
 class Folded:
-    """Tables and lists of sentences that are folded away."""
+    """Tables and lists of sentences that are folded."""
 
     title: str
     parts: Sequence[object]
@@ -131,12 +131,12 @@ class Folded:
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found.
+    """One finding of a report.
 
     Attributes:
-        variants: label, name and formula in words of each way to do it.
+        variants: label, name and formula in words of each variant.
         parts: source, figures, tables, quoted text.
-        command: that finds the same again.
+        command: reproduces the finding.
     """
 
     title: str
@@ -149,7 +149,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Grid:
-    """Findings side by side, and how their figures are read."""
+    """Findings side by side, and the legend of their figures."""
 
     findings: Sequence[Finding]
     legend: str = ""
@@ -168,12 +168,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Culprit:
-    """A change of code, with what differs by it.
+    """A changed function with its effects.
 
     Attributes:
         title: the function, with file and line.
-        effects: what differs by it, in words.
-        source: its lines that differ; None: they are not recorded.
+        effects: sentences on what differs because of it.
+        source: the lines that differ; None: they are not recorded.
     """
 
     title: str
@@ -186,12 +186,13 @@ class Card:
     """The first screen of one framework or one upgrade.
 
     Attributes:
-        not_judged: reported before anything that is not worse.
-        culprits: changes of code, each with what differs by it; ``changed``: what else changed.
-        matters: whether it matters.
-        heading: of what changed.
-        share: how much of what was to be checked was, in words; empty: all of it.
-        wide: it takes the whole width of the page.
+        not_judged: what has no verdict; shown before changes unless those are worse.
+        changed: changes besides those of ``culprits``.
+        matters: sentences on whether the changes matter.
+        heading: title of the changes.
+        share: how much was checked, in words; empty: everything.
+        culprits: changed functions, each with its effects.
+        wide: whether the card takes the whole width of the page.
     """
 
     title: str
@@ -233,10 +234,10 @@ class Section:
     """A part of a page below the first screen.
 
     Attributes:
-        id: of the anchor.
-        lead: one sentence on what is shown.
-        parts: tables, figures, passages, lists of sentences; what is empty is left out, and a
-            heading without a part below it.
+        id: id of the anchor.
+        lead: one sentence on the content.
+        parts: tables, figures, source, lists of sentences. Empty parts are left out, and headings
+            without a part below them.
     """
 
     id: str
@@ -271,7 +272,7 @@ def _environment() -> Environment:
 
 
 def breakable(text: object) -> Markup:
-    """Text with paths that may be broken between folders, before they are anywhere else."""
+    """Escape a text, and allow its paths to break between folders."""
     return escape(text).replace("/", Markup("/<wbr>"))
 
 

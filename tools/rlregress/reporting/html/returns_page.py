@@ -1,4 +1,4 @@
-"""Returns on a page: every verdict as a row, every cell with its runs as points."""
+"""Returns on a page: a row for each verdict, and each cell with its runs as points."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _LEGEND = (
     "mean, and the bar through the new ones the 95 % interval of theirs. The dashed line is "
     "the drop that would have been detected with 80 % power: a true mean to the left of it."
 )
-#: options of a command that another one, about one cell alone, has no use for
+#: options that a command for one cell does not need
 _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
 
 def restrict_to_cell(command: str, cell: str) -> str:
-    """A command for one cell with stored runs, out of that of a session."""
+    """Return the command of a session, restricted to one cell with stored runs."""
     shortened = without(command, *_OF_SEVERAL)
     return f"{shortened} {shlex.join(['--cells', cell])}" if shortened else ""
 
 
 def without(command: str, *options: str) -> str:
-    """A command without some options and their values."""
+    """Return a command without some options and their values."""
     parts = iter(shlex.split(command))
     return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
 
 
 def sort_verdicts(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
-    """Sort verdicts: changes first, then inconclusive ones."""
+    """Return a sort key: changes first, then inconclusive verdicts."""
     word = verdict["verdict"]
     return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), name
 
@@ -120,7 +120,7 @@ def _is_quiet(name: str, verdict: Mapping[str, Any]) -> bool:
 
 
 def _cell_verdicts(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
-    """The verdicts on a cell, of its returns first."""
+    """Return the verdicts on a cell, that on its returns first."""
     names = [cell, *(quantity.named(cell) for quantity in SECONDARY)]
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
@@ -159,7 +159,7 @@ def _about(name: str, cell: str) -> str:
 
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it says nothing"
+    return lines[-1].strip() if lines else "without a message"
 
 
 def _strip(
@@ -169,7 +169,7 @@ def _strip(
     runs: CellRuns,
     command: str,
 ) -> Figure:
-    # by seed; what came after the look that decided is no part of the verdict
+    # by seed; runs after the deciding look do not count for the verdict
     judged = runs.new[: verdict["new_seeds"]] if verdict is not None else runs.new
     stored, new = ([_number(run, quantity) for run in side] for side in (runs.stored, judged))
     band, interval, limit = None, None, None
@@ -186,9 +186,9 @@ def _strip(
     if band is not None:
         caption += f"; shaded: published, {band[0]:g} ± {band[1]:g}"
     if limit is not None:
-        caption += f"; dashed: {words.number(limit)}, the drop that would have been seen"
+        caption += f"; dashed: {words.number(limit)}, the drop that would have been detected"
     if later := len(runs.new) - len(judged):
-        caption += f"; {later} later runs are no part of the verdict"
+        caption += f"; {later} later runs do not count for the verdict"
     if loss := sum(math.isnan(value) for value in [*stored, *new]):
         caption += f"; {loss} without a number are not drawn"
     drawings = figures.draw_strip(

@@ -1,4 +1,4 @@
-"""A figure as SVG that stands within a page: its colours are the page's, light and dark."""
+"""Draws figures as SVG elements of a page that take its colours, light or dark."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlregress.model.extra_packages import not_installed
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: what is drawn in it -> the colour that stands for it until the page says which it is
+#: placeholder colours, which are replaced by the colours of the page
 INK, FAINT, STORED, NEW, BAND, LIMIT = (f"#01020{digit}" for digit in range(3, 9))
 _OF_PAGE = {
     INK: "var(--ink)", FAINT: "var(--line)", STORED: "var(--stored)", NEW: "var(--new)",
@@ -46,12 +46,12 @@ def draw_svg(
     """Draw on axes and return the drawing as an element of a page.
 
     Args:
-        name: of the figure, one of its own in a page.
-        label: what it shows, for who cannot see it.
+        name: name of the figure, unique within a page.
+        label: description for readers who cannot see it.
         width, height: pixels; a narrow page shows it smaller.
         margins: pixels left, right, below and above the axes.
     """
-    # takes most of a second, which no command without a figure has to wait
+    # the import takes most of a second, and commands without a figure do not need it
     try:
         import matplotlib
         from matplotlib.figure import Figure
@@ -65,7 +65,7 @@ def draw_svg(
     )  # fmt: skip
     style: Any = {**_STYLE, "svg.hashsalt": name}
     with matplotlib.rc_context(style), warnings.catch_warnings():
-        # of a name that the font cannot draw: the page's font is another
+        # a glyph that is missing in this font may exist in the font of the page
         warnings.filterwarnings("ignore", "Glyph .* missing from")
         figure = Figure(figsize=(width / _POINTS, height / _POINTS))
         axes = figure.add_axes(place)
@@ -80,8 +80,7 @@ def draw_svg(
 def _within_a_page(text: str, label: str) -> Markup:
     """Return the drawing without its document header and its global styles.
 
-    That is words about the file, a rule of style, a font, ids that nothing refers to, and digits
-    that nobody sees.
+    Metadata, fonts, unused ids and invisible digits are removed as well.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", text, flags=re.DOTALL)
@@ -94,7 +93,7 @@ def _within_a_page(text: str, label: str) -> Markup:
     text = re.sub("#01020[3-8]", lambda colour: _OF_PAGE[colour[0]], text)
     text = re.sub(r">\s+<", "><", text).replace("<g/>", "")
     text = re.sub(r"<g>(<text[^>]*>[^<]*</text>|<(?:use|path)[^>]*/>)</g>", r"\1", text)
-    # points of one style have it once
+    # one style for a group of points, instead of one for each
     text = re.sub(
         r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>', _joined, text
     )

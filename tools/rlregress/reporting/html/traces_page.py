@@ -1,4 +1,4 @@
-"""Traces on a page: where two sides diverge, and what came before."""
+"""Traces on a page: the first difference between two versions, and the events before it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from rlregress.model.upgrade_result import Cause, ChangedDetail, details_of
 from rlregress.reporting.html.page import Badge, Finding, Folded, Quoted, Table
 
 SIDES = ("the old version", "the new version")
-#: functions of one side alone that are named.
+#: most names of functions that only one version has
 _NEW = 4
-#: whether functions that influence a training are all of the difference.
+#: whether the functions that influence a training explain the whole difference
 _MOVED = {
     None: "with their old code this training changes",
     True: "with their old code the new version trains as the old one does",
@@ -21,7 +21,7 @@ _MOVED = {
 
 
 def table(traced: Sequence[Traced]) -> Table:
-    """One row for each training."""
+    """Return one row for each training."""
     rows = [
         [_badge(training), training.name, training.comparison.compared, _share(training)]
         for training in traced
@@ -45,10 +45,10 @@ def _share(traced: Traced) -> str:
 def finding(
     group: Sequence[Traced], cause: Cause | None, details: Sequence[ChangedDetail], command: str
 ) -> Finding:
-    """Return a training that is not the same on both sides, or of which nothing is proved.
+    """Return a training that differs, or whose trace does not repeat itself.
 
     Args:
-        group: the training, and others that diverge in the same way, which are named alone.
+        group: the training, then others that diverge in the same way; only names are shown of them.
     """
     traced = group[0]
     comparison = traced.comparison

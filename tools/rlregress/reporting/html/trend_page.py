@@ -22,7 +22,7 @@ from rlregress.reporting.html.page import (
 )
 from rlregress.reporting.trend_text import CLOSING, COLUMNS, date, shift_lines, table
 
-#: histories that are drawn; the table has them all
+#: most histories that are drawn; the table has all
 _DRAWN = 12
 _MEANING = {
     HOLDS: "The last checks found nothing worse than the baseline.",
@@ -60,7 +60,7 @@ def _step(trend: Trend) -> Step:
         command = ["rlregress", "upgrade", f"{name}=={old}", f"{name}=={new}"]
         return Step("See what that version changed:", shlex.join(command))
     if regressed:
-        return Step("No package changed there: look at what else did, and at the first report.")
+        return Step("No package changed in that night: read what else did, and its report.")
     if trend.verdict == INCONCLUSIVE:
         return Step("Read the report of the last check: it names what is missing.")
     return Step("Nothing: go on.")

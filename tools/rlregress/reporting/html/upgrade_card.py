@@ -1,4 +1,4 @@
-"""The first screen of an upgrade: its verdict, each culprit with its lines, the rest counted."""
+"""The first screen of an upgrade: its verdict, each culprit with its lines, other counts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from rlregress.reporting.html import traces_page
 from rlregress.reporting.html.page import Badge, Card, Culprit, SourcePair, Step
 from rlregress.reporting.words import count_words, join_some, leading
 
-#: entries of one kind that are listed.
+#: most entries of one kind
 _LISTED = 4
-#: rows of source of one culprit.
+#: most rows of source of one culprit
 _ROWS = 3
-#: characters of a reason: the page below has all of it.
+#: most characters of a reason; the page below has all of it
 _LONGEST = 160
-#: what was not checked, by how much it may matter.
+#: kinds of unchecked entries, those that may matter most first
 _KINDS = (
     model.SCRIPT, model.TRAINING, model.RETURNS, model.FUNCTION, model.SAVED, model.DETAIL,
     model.DEFAULT, model.ENVIRONMENT, model.CLASS, model.PUBLIC, model.REQUIREMENT, model.PACKAGE,
     model.MODULE, model.FILE, model.WARNING,
 )  # fmt: skip
-#: kind -> what entries that differ have in common; each entry of any other kind is one line.
+#: kind -> common words for entries that differ; entries of other kinds have a line each
 _JOINED = {
     model.PUBLIC: "{} gone or incompatible",
     model.WARNING: "{} new",
@@ -57,7 +57,7 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
         "The upgrade",
         Badge(result.verdict),
         result.judgement.first_reason,
-        # what was cut sums up what time was over for
+        # a sentence of ``cut`` stands for all entries for which there was no time
         [*result.cut, *_not_checked([e for e in result.entries if e.counts and not e.is_late])],
         [*_differing(unexplained), *_accepted(result.entries)],
         steps=steps,
@@ -72,11 +72,11 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
 
 @dataclass
 class _Change:
-    """A changed function, and what differs by it.
+    """A changed function with its effects.
 
     Attributes:
-        of: the framework or the script that it was found in.
-        names: of the entries that it explains.
+        of: the framework or script of the function.
+        names: names of the entries that it explains.
     """
 
     function: Changed
@@ -133,7 +133,7 @@ class _Change:
 
 
 def _how(cause: Cause) -> str:
-    """How sure it is that the first function of a cause is the culprit."""
+    """Describe the evidence that the first function of a cause is the culprit."""
     if cause.alone is not None:
         return "with its old code, the new version trains as the old one does"
     if cause.movers:
@@ -172,7 +172,7 @@ def _differing(entries: Iterable[Entry]) -> list[str]:
 
 
 def _kind(entry: Entry) -> str:
-    """Its kind: a requirement that is no longer installed is a package."""
+    """Return the kind of an entry. A requirement that is no longer installed is a package."""
     gone = entry.kind == model.REQUIREMENT and model.is_gone(entry)
     return model.PACKAGE if gone else entry.kind
 
@@ -213,7 +213,7 @@ def _accepted(entries: Iterable[Entry]) -> list[str]:
 def _not_checked(entries: Iterable[Entry]) -> list[str]:
     """Return what nothing executed and compared, what may matter most first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
-    # what ran in part is more likely to be used than what never did
+    # code that ran in part is more likely to be used than code that never ran
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
     return [_unchecked(entry) for entry in own]
 

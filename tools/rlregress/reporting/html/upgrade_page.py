@@ -1,4 +1,4 @@
-"""``upgrade.html``: what a gate says of the old version against the new version."""
+"""``upgrade.html``: the verdict on the new version, compared with the old one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OT
 
 
 def cards(result: Upgrade, facts: Facts) -> list[Card]:
-    """The first screen: the upgrade, then its parts, the worst first, if there are several."""
+    """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
     parts: list[OfFramework | OfScript] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     parts.sort(key=lambda part: model.ORDER.index(part.verdict))
@@ -100,10 +100,10 @@ def cards(result: Upgrade, facts: Facts) -> list[Card]:
 
 
 def page(result: Upgrade, facts: Facts) -> Page:
-    """The page of an upgrade."""
+    """Return the page of an upgrade."""
     sections = [
-        Section("cut", "Not checked in time", "The command ended what ran when its minutes were "
-                "over; give it more with --minutes.", [result.cut]),
+        Section("cut", "Not checked in time", "The command stopped at its time limit; extend it "
+                "with --minutes.", [result.cut]),
         Section("not-checked", "Not checked, whatever differs", "", [result.not_checked]),
         _entries(result),
     ]  # fmt: skip
@@ -117,7 +117,7 @@ def page(result: Upgrade, facts: Facts) -> Page:
 
 
 def title(result: Upgrade) -> str:
-    """Both sides and the verdict."""
+    """Return both versions and the verdict."""
     old, new = result.old.text, result.new.text
     return f"{old} → {new}: {result.verdict}"
 
@@ -138,7 +138,7 @@ def _card(result: Upgrade, framework: OfFramework) -> Card:
     return Card(
         f"{framework.title}: {', '.join(moved_versions) or same}",
         Badge(judgement.verdict),
-        # of the only part it is that of the whole
+        # with a single part, this is the reason of the whole upgrade
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
         list(_untrained(framework)),
         matters=list(_matters(framework)),
@@ -147,7 +147,7 @@ def _card(result: Upgrade, framework: OfFramework) -> Card:
 
 
 def _untrained(framework: OfFramework) -> Iterable[str]:
-    """Algorithms whose returns nothing judged, where a training differs."""
+    """Describe the algorithms with differing trainings whose returns were not judged."""
     trained = [] if framework.returns is None else framework.to_train
     unexecuted = {name.partition(" ")[0] for name in framework.same_code}
     algorithms = sorted({training.algorithm for training in framework.traced} | unexecuted)
@@ -216,7 +216,7 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
 
 
 def _needed(result: Upgrade) -> Iterable[Step]:
-    """Packages that are no longer installed, and the functions that use them."""
+    """Suggest packages to install that the new version no longer installs and functions use."""
     kinds = (model.REQUIREMENT, model.PACKAGE)
     gone = [e for e in result.entries if e.kind in kinds and e.counts and e.notes]
     if gone:
@@ -230,9 +230,9 @@ def _needed(result: Upgrade) -> Iterable[Step]:
 
 
 def _failure(result: Upgrade, command: str) -> Step:
-    """The error that ends a script or a training, with its line, and what makes the difference."""
+    """Suggest what to do about the error that ends a script or a training."""
     failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
-    # of a training whose error is accepted, the culprit may be left
+    # scripts and trainings before their culprits, which may be left if an error is accepted
     failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
     error = failing[0]
     text = f"{error.name} ends in {error.reason}."
@@ -250,7 +250,7 @@ def _failure(result: Upgrade, command: str) -> Step:
 
 
 def _gone(result: Upgrade) -> Iterable[Step]:
-    """Names that are gone, and where a script has them."""
+    """Suggest what to do about names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
     named = join_some([entry.short for entry in gone if entry.counts], 3)
@@ -283,7 +283,7 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
 
 
 def _missing_packages(result: Upgrade) -> list[str]:
-    """Packages that are no longer installed, and that an error of the new version names."""
+    """Return packages that are no longer installed and that an error names."""
     reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
     missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
     gone = [e.name for e in result.entries if e.kind == model.PACKAGE and e.state == model.DIFFERS]
@@ -333,8 +333,8 @@ def _script_card(result: Upgrade, script: OfScript) -> Card:
 
 
 def _entries(result: Upgrade) -> Section:
-    """Every entry that is not the same, folded by file; of the others how many there are."""
-    parts: list[object] = [[f"Accepted, and matches nothing any more: {key}"
+    """Return all entries that differ, folded by file, and counts of the others."""
+    parts: list[object] = [[f"Accepted, but no entry has this key any more: {key}"
                             for key in result.stale]]  # fmt: skip
     for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
@@ -354,7 +354,7 @@ def _entries(result: Upgrade) -> Section:
 
 
 def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """Return title of a list -> its entries; unexecuted ones are listed by how far they came."""
+    """Return title of a list -> its entries; unexecuted entries are listed by their progress."""
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
@@ -475,7 +475,7 @@ def _traces(framework: OfFramework, command: str) -> list[object]:
 
 
 def _training_command(command: str, training: str) -> str:
-    """The command of an upgrade for one training."""
+    """Return the command of an upgrade, restricted to one training."""
     algorithm, _, scenario = training.partition(" ")
     shortened = returns_page.without(command, *_OF_TRAININGS)
     return f"{shortened} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
