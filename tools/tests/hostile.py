@@ -1,4 +1,4 @@
-"""What somebody else may hand over in place of a file: contents, values in them, and places."""
+"""Hostile contents, values and file types in place of a file."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from operator import delitem, setitem
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ CONTENTS = {
 }  # fmt: skip
 
 KEY_OF = ("sb3", "ppo", "InvertedPendulum-v4", "sb3", "smoke")
-_ONE = Job(Cell(*KEY_OF), 0, Protocol(512, 256, 2), {"discount": 0.9}, {"torch": "2"}, {"m": "a"})
-(JOB,) = _ONE.with_seeds([1000])
+_RUN = Job(Cell(*KEY_OF), 0, Protocol(512, 256, 2), {"discount": 0.9}, {"torch": "2"}, {"m": "a"})
+(JOB,) = _RUN.with_seeds([1000])
 
 
 def sealed(content: Any) -> bytes:
@@ -63,41 +64,38 @@ def places(sample: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
             yield from places(value, (*above, key))
 
 
-def replaced(sample: Any, place: tuple[Any, ...], value: Any) -> Any:
-    """The sample with another value at a place."""
-    if not place:
-        return value
+def edited(sample: Any, place: tuple[Any, ...], edit: Callable[[Any, Any], object]) -> Any:
+    """Return a copy of the sample; ``edit`` gets what holds a place, and its key."""
     copied = copy.deepcopy(sample)
     inner = copied
     for key in place[:-1]:
         inner = inner[key]
-    inner[place[-1]] = value
+    edit(inner, place[-1])
     return copied
+
+
+def replaced(sample: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """Return the sample with another value at a place."""
+    return edited(sample, place, lambda inner, key: setitem(inner, key, value)) if place else value
 
 
 def without(sample: Any, place: tuple[Any, ...]) -> Any:
-    """The sample without what stands at a place."""
-    copied = copy.deepcopy(sample)
-    inner = copied
-    for key in place[:-1]:
-        inner = inner[key]
-    del inner[place[-1]]
-    return copied
+    """Return the sample without the value at a place."""
+    return edited(sample, place, delitem)
 
 
 def renamed(sample: Any, place: tuple[Any, ...], name: str) -> Any:
-    """The sample with another key at a place."""
-    copied = copy.deepcopy(sample)
-    inner = copied
-    for key in place[:-1]:
-        inner = inner[key]
-    if isinstance(inner, dict):
-        inner[name] = inner.pop(place[-1])
-    return copied
+    """Return the sample with another key at a place."""
+
+    def rename(inner: Any, key: Any) -> None:
+        if isinstance(inner, dict):
+            inner[name] = inner.pop(key)
+
+    return edited(sample, place, rename)
 
 
 def variants(sample: Any) -> Iterator[tuple[str, Any]]:
-    """What is wrong, in words, and the sample with it: each value in turn, or none, or a key."""
+    """Yield each hostile variant of the sample, with a description."""
     for place in places(sample):
         named = ".".join(map(str, place)) or "all"
         for number, value in enumerate(VALUES):
@@ -126,7 +124,7 @@ class Format:
     dump: Callable[[Any], bytes]
     path: str
     commands: tuple[str, ...]
-    beside: Callable[[Path], object] = lambda folder: None
+    add_context: Callable[[Path], object] = lambda folder: None
 
 
 def _json(content: Any) -> bytes:
@@ -225,7 +223,7 @@ def _header(content: Any) -> bytes:
     return json.dumps(content).encode() + b"\n" + line
 
 
-def _listed(content: Any) -> bytes:
+def _dump_line(content: Any) -> bytes:
     line = json.dumps(content).encode() + b" \n"
     digest = hashlib.sha256(line).hexdigest()
     return json.dumps(asdict(manifest._Header(1, 1, len(line), digest))).encode() + b"\n" + line
@@ -237,41 +235,41 @@ def _sound(folder: Path, name: str, content: bytes) -> None:
     path.write_bytes(content)
 
 
-_OF_STORE = (
+_READ_STORE = (
     "runs status --store {folder}",
     "runs status --verify --store {folder}",
     "runs merge {folder} -o {out}",
 )
-_OF_NIGHTS = ("trend {folder} --report {out}",)
-_OF_MANIFEST = ("runs status --manifest {file} --store {out}",
+_READ_NIGHTS = ("trend {folder} --report {out}",)
+_READ_LIST = ("runs status --manifest {file} --store {out}",
                 "runs status --verify --manifest {file} --store {out}",
                 "runs run --manifest {file} --index 0 --store {out}",
                 "runs launch --manifest {file} --store {out}")  # fmt: skip
-_HELD = f"{JOB.name}.lease"
+_LEASE = f"{JOB.name}.lease"
 _CSV_ROWS = [["implementation", "environment", "seed", "return"]] + [
-    [name, "Env", seed, seed + more] for name, more in (("A", 0.0), ("B", 9.0)) for seed in range(5)
+    [name, "Env", seed, seed + plus] for name, plus in (("A", 0.0), ("B", 9.0)) for seed in range(5)
 ]
 FORMATS = (
     Format("record", RECORD, sealed, f"{JOB.name}.json",
-           (*_OF_STORE, "study rank --store {folder} --budget smoke --report {out}",
+           (*_READ_STORE, "study rank --store {folder} --budget smoke --report {out}",
             "runs status --watch --store {folder}")),
-    Format("lease", HOLDER, _json, _HELD, _OF_STORE[:2]),
+    Format("lease", HOLDER, _json, _LEASE, _READ_STORE[:2]),
     Format("progress", {"steps": 5, "total_steps": 9, "wall_seconds": 1.0}, _json,
-           f"{JOB.name}.attempts/host-1-ab/record.progress", _OF_STORE[:1],
-           lambda folder: _sound(folder, _HELD, _json({**HOLDER, "ended": "", "machine": ""}))),
+           f"{JOB.name}.attempts/host-1-ab/record.progress", _READ_STORE[:1],
+           lambda folder: _sound(folder, _LEASE, _json({**HOLDER, "ended": "", "machine": ""}))),
     Format("checkpoint", {"schema": 1, "key": JOB.key, "steps": 5, "total_steps": 9,
                           "wall_seconds": 1.0, "unable": ""},
-           lambda content: _json(content) + b"\nrest", f"{JOB.name}.checkpoint", _OF_STORE[:1],
-           lambda folder: _sound(folder, _HELD, _json(HOLDER))),
+           lambda content: _json(content) + b"\nrest", f"{JOB.name}.checkpoint", _READ_STORE[:1],
+           lambda folder: _sound(folder, _LEASE, _json(HOLDER))),
     Format("why a run failed", "it crashed", lambda text: str(text).encode("utf-8", "replace"),
-           f"{JOB.name}.failed", _OF_STORE[:1],
+           f"{JOB.name}.failed", _READ_STORE[:1],
            lambda folder: _sound(folder, f"{JOB.name}.json", sealed(RECORD))),
     Format("manifest", {"schema": 1, "runs": 1, "width": "right", "digest": ""}, _header,
-           "runs.jsonl", _OF_MANIFEST),
+           "runs.jsonl", _READ_LIST),
     Format("line of a manifest",
            {"run": JOB.name, "group": JOB.cell.group, "seconds": 1.0,
-            "job": {**JOB.as_dict(), "key": JOB.key}}, _listed, "runs.jsonl", _OF_MANIFEST),
-    Format("night", {"night": NIGHTS[0]}, _json, "0/verdict.json", _OF_NIGHTS),
+            "job": {**JOB.as_dict(), "key": JOB.key}}, _dump_line, "runs.jsonl", _READ_LIST),
+    Format("night", {"night": NIGHTS[0]}, _json, "0/verdict.json", _READ_NIGHTS),
     Format("trace", TRACE, _trace, "run.trace", ("diff {file} {file}",)),
     Format("CSV", _CSV_ROWS, _csv, "runs.csv", ("study rank {file} --report {out}",)),
     Format("accepted entries",

@@ -26,8 +26,8 @@ class SmallAdapter(Adapter):
         label: str = "",
         **framework: Any,
     ) -> None:
-        whole = {"title": name.title(), "packages": (name,), **framework}
-        super().__init__(name, f"tests.{name}", Framework(**whole))
+        fields = {"title": name.title(), "packages": (name,), **framework}
+        super().__init__(name, f"tests.{name}", Framework(**fields))
         self.functions = dict(functions or {})
         self.label, self._version = label, version
 

@@ -50,13 +50,13 @@ def test_inputs_and_outputs_are_known(action):
 
 
 def test_the_action_installs_its_own_repository(action):
-    """What it installs, from where the platform puts the action, is the top of this repository."""
+    """The installed folder, seen from the action's place, is the top of this repository."""
     [step] = [step for step in action["runs"]["steps"] if "SOURCE" in step.get("env", {})]
     source = step["env"]["SOURCE"].replace("${{ github.action_path }}", str(ACTION.parent))
     assert Path(source).resolve() == suite.root()
 
 
-def _gate(
+def _judge(
     action: dict[str, Any], arguments: str, folder: Path, programs: str
 ) -> subprocess.CompletedProcess[str]:
     """Run the script of the step that judges, as the platform does, in a folder."""
@@ -80,9 +80,9 @@ def _gate(
 def test_the_gate_of_the_action_gets_its_arguments(action, tmp_path):
     """Words in quotes stay together, nothing in them is run, and the exit code is the gate's."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    ended = _gate(action, "--framework 'sb3 $(touch here)' --budget smoke", tmp_path, programs)
-    assert ended.returncode == 2, ended.stderr
-    assert "unknown framework 'sb3 $(touch here)'" in ended.stderr
+    process = _judge(action, "--framework 'sb3 $(touch here)' --budget smoke", tmp_path, programs)
+    assert process.returncode == 2, process.stderr
+    assert "unknown framework 'sb3 $(touch here)'" in process.stderr
     assert (tmp_path / "output").read_text() == "report=report of mine\n"
     assert not (tmp_path / "here").exists()
 
@@ -91,19 +91,19 @@ def test_arguments_of_the_action_that_cannot_be_read_start_no_gate(action, tmp_p
     """A quote that is never closed is one sentence, and no gate without any arguments."""
     # without a gate among the programs: one that is started by mistake trains for hours
     (tmp_path / "python").symlink_to(sys.executable)
-    ended = _gate(action, "--cells 'a b", tmp_path, str(tmp_path))
-    assert ended.returncode == 2
-    assert ended.stderr == "input arguments cannot be read: No closing quotation\n"
+    process = _judge(action, "--cells 'a b", tmp_path, str(tmp_path))
+    assert process.returncode == 2
+    assert process.stderr == "input arguments cannot be read: No closing quotation\n"
 
 
 @pytest.mark.parametrize(
-    ("known", "written"),
+    ("existing", "written"),
     [
         ("", "api repos/o/r/issues/7/comments -F"),
         ("42", "api -X PATCH repos/o/r/issues/comments/42"),
     ],
 )
-def test_a_comment_is_written_over(action, tmp_path, known, written):
+def test_a_comment_is_written_over(action, tmp_path, existing, written):
     """The comment of an earlier run, found by the mark in the first line, is replaced."""
     [step] = [step for step in action["runs"]["steps"] if step["name"] == "Comment"]
     assert step["if"].startswith("always() && inputs.comment == 'true'")
@@ -112,7 +112,7 @@ def test_a_comment_is_written_over(action, tmp_path, known, written):
     (tmp_path / "upgrade.md").write_text("<!-- rlregress upgrade -->\nchanged\n")
     variables = {
         "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "CALLS": str(tmp_path / "calls"),
-        "KNOWN": known, "ISSUES": "repos/o/r/issues", "NUMBER": "7", "REPORT": str(tmp_path),
+        "KNOWN": existing, "ISSUES": "repos/o/r/issues", "NUMBER": "7", "REPORT": str(tmp_path),
     }  # fmt: skip
     command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
     subprocess.run(command, env={**os.environ, **variables}, check=True)
@@ -154,7 +154,7 @@ def test_recipes_name_every_extra():
     assert set(re.findall(r"`([\w-]+)`", " ".join(rows))) == extras - {"dev", "site"}
 
 
-def test_the_container_holds_what_a_wheel_is_made_of():
+def test_the_container_has_all_files_of_a_wheel():
     """Every file that pyproject.toml builds a wheel from is copied into the image."""
     project = tomllib.loads((suite.root() / "pyproject.toml").read_text())
     wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]

@@ -9,9 +9,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
@@ -27,6 +24,7 @@ from rlregress.training.store import Store
 from rlregress.upgrade import resolved
 from tools.tests.gate.stored import with_returns_alone
 from tools.tests.nightly import every
+from tools.tests.processes import run_pytest
 from tools.tests.training.test_records import content
 
 ADAPTER = """
@@ -73,7 +71,7 @@ def copied_suite(tmp_path, monkeypatch):
 def stored():
     """Some stored cell of the short budget, which can be trained here."""
     cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
-    return next(found for found in baseline_runs.load_all_baselines() if found.cell == cell)
+    return next(item for item in baseline_runs.load_all_baselines() if item.cell == cell)
 
 
 #: a command line -> what its one sentence says.
@@ -199,7 +197,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
 
 
 #: of a framework that is not trained nothing is advised that cannot be done
-OF_CONTRIB: list[tuple[str, *tuple[str, ...]]] = [
+CONTRIB_WRONG: list[tuple[str, *tuple[str, ...]]] = [
     ("plan --framework contrib", "cannot be trained for returns", "--framework contrib"),
     ("plan --framework contrib --algorithm sac",
      "'sac' of SB3-Contrib is tested for its behaviour, and not"),
@@ -209,12 +207,12 @@ OF_CONTRIB: list[tuple[str, *tuple[str, ...]]] = [
      "no details of 'td3' are checked in SB3-Contrib; compare"),
 ]  # fmt: skip
 if importlib.util.find_spec("sb3_contrib"):
-    WRONG += OF_CONTRIB
+    WRONG += CONTRIB_WRONG
 
 
 @pytest.mark.parametrize("case", WRONG, ids=lambda case: str(case[0])[:70])
-def test_what_is_wrong_with_a_command_line_is_one_sentence(command, case):
-    """It names what was found and what can be done, and nothing is printed or started."""
+def test_a_wrong_command_line_is_one_sentence(command, case):
+    """The sentence names the wrong word and the known ones; nothing is printed or started."""
     words, *parts = case
     code, out, error = command(*(words.split() if isinstance(words, str) else words))
     assert_one_sentence(code, error, *parts)
@@ -239,7 +237,7 @@ def test_baseline_of_another_budget(command, copied_suite, stored):
     ids=["cell", "run", "twice"],
 )  # fmt: skip
 def test_damaged_stored_runs(copied_suite, stored, damage, message):
-    """A damaged file of stored runs is named with what is wrong in it."""
+    """A damaged file of stored runs is named with its error."""
     path = copied_suite / "baselines" / "returns" / f"{stored.cell.id}.toml"
     path.write_text(damage(path.read_text()))
     with pytest.raises(UserError, match=f"{path.name}.*{re.escape(message)}"):
@@ -318,7 +316,7 @@ def test_missing_package(command, tmp_path, monkeypatch):
     assert_one_sentence(code, error, "a-package-nobody-installs", "pip install")
 
 
-def test_an_algorithm_that_is_only_asked_how_it_behaves(command):
+def test_an_algorithm_without_returns_names_its_tests(command):
     """An algorithm without returns and without a trace says which tests ask it."""
     code, _, error = command("plan", "--framework", "cleanrl", "--algorithm", "dqn")
     asked = frameworks.get("cleanrl").framework.behavior_only
@@ -353,9 +351,9 @@ def test_an_empty_value_is_an_error():
     ],
 )  # fmt: skip
 def test_details_are_found(command, words, shown, hidden):
-    """By the name of a family, of a detail, and by words of its text."""
-    given = [words] if words == "box 6" else words.split()
-    code, output, error = command("details", *given)
+    """A family, a detail, or words of a text select details."""
+    arguments = [words] if words == "box 6" else words.split()
+    code, output, error = command("details", *arguments)
     assert (code, error) == (0, "")
     assert shown in output
     assert hidden not in output
@@ -382,7 +380,7 @@ def test_a_damaged_trace(command, tmp_path, content, parts):
 
 
 def test_a_folder_is_no_file(command, tmp_path):
-    """It is said to be one."""
+    """The message says that it is a folder."""
     for words, message in (
         (["diff", tmp_path, "x"], "cannot be read: it is a folder, not a file"),
         (["trace", tmp_path], "is a folder; expected a Python file"),
@@ -403,7 +401,7 @@ def test_a_folder_is_no_file(command, tmp_path):
     ],
 )
 def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, arguments, message):
-    """Where nothing can be written is said before anything is run."""
+    """An unwritable target is an error before anything runs."""
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(traces, "record_twice", _not_to_be_called)
     monkeypatch.setattr(gate_run.subprocess, "Popen", _not_to_be_called)
@@ -449,7 +447,7 @@ def test_the_version(command):
 
 @pytest.mark.parametrize("row", commands.ROWS, ids=lambda row: row.name)
 def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command, row, monkeypatch):
-    """Of 80 x 40 characters; it says what the exit code means."""
+    """The help fits into 80 x 40 characters and explains the exit code."""
     monkeypatch.setenv("COLUMNS", "80")
     code, out, _ = command(*row.name.split(), "--help")
     lines = out.splitlines()
@@ -469,8 +467,8 @@ def test_the_help_of_a_command_fits_a_screen_and_begins_with_an_example(command,
         ("details --installed", "nothing is stored; start it again"),
     ],
 )
-def test_an_interrupt_says_what_is_kept(words, message):
-    """By the command, or by the one of a group of commands."""
+def test_an_interrupt_names_the_kept_results(words, message):
+    """The sentence fits the command, or the one of a group of commands."""
     assert cli._describe_interruption(words.split()).startswith(f"interrupted; {message}")
 
 
@@ -487,15 +485,6 @@ def test_an_interrupt_is_one_sentence(command, monkeypatch):
     assert (code, error) == (130, "\nrlregress: interrupted; nothing is stored; start it again\n")
 
 
-def pytest_with(*words):
-    """What pytest ended with, beginning in the suite's folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words], cwd=suite.root(),
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.parametrize(
     ("options", "message"),
@@ -505,17 +494,16 @@ def pytest_with(*words):
 )  # fmt: skip
 def test_a_wrong_option_of_pytest(options, message):
     """A wrong option of the suite is one sentence of pytest, before anything is collected."""
-    process = pytest_with("tests_performance", *options)
-    assert process.returncode == pytest.ExitCode.USAGE_ERROR
+    process = run_pytest("tests_performance", *options, code=pytest.ExitCode.USAGE_ERROR)
     assert process.stderr.strip().startswith(f"ERROR: {message}")
     assert len(process.stderr.strip().splitlines()) == 1
 
 
 @pytest.mark.parametrize("options", every(3, [["-n", "1", "-m", "not nightly"], ["-n", "1"], []]))
 def test_a_file_that_is_not_there_is_named(options):
-    """With workers and options that select tests as without them."""
-    process = pytest_with("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py", *options)
-    assert process.returncode == pytest.ExitCode.USAGE_ERROR
+    """A missing file is named, with and without workers and selecting options."""
+    words = ("tests_unit/nothing.py::test_a", "tests_unit/test_gae.py", *options)
+    process = run_pytest(*words, code=pytest.ExitCode.USAGE_ERROR)
     assert "ERROR: file or directory not found: tests_unit/nothing.py" in process.stderr
     assert "no test is left" not in process.stdout
 
@@ -531,9 +519,8 @@ def test_a_file_that_is_not_there_is_named(options):
     ids=["options", "folder"],
 )  # fmt: skip
 def test_a_selection_that_leaves_no_test(options, message):
-    """What left nothing is named, with what to do."""
-    process = pytest_with(*options.split())
-    assert process.returncode == pytest.ExitCode.NO_TESTS_COLLECTED
+    """The message names the options or the folder that left no test, and the next step."""
+    process = run_pytest(*options.split(), code=pytest.ExitCode.NO_TESTS_COLLECTED)
     assert message in process.stdout
 
 
@@ -565,7 +552,7 @@ def test_returns_too_large_to_be_compared(command, tmp_path):
 
 
 @pytest.mark.usefixtures("uncollected_tests")
-def test_a_group_of_cells_that_cannot_be_tested_is_none(command, tmp_path, monkeypatch):
+def test_a_group_that_cannot_be_tested_has_no_power(command, tmp_path, monkeypatch):
     """One new run beside ten rejects no cell: no gate of one run is said to see a common drop."""
     cells = [item.cell for item in baseline_runs.load_all_baselines() if len(item.runs) >= 10]
     with_returns_alone(cells, tmp_path / "stored", monkeypatch)

@@ -1,4 +1,4 @@
-"""What a shell completes, asked as a shell asks, and how the help is ordered."""
+"""Shell completion, the order of the help, and the options that commands pass on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from rlregress.gate import gate_run
 from rlregress.gate_options import GateOptions
 from rlregress.model import option
 from rlregress.upgrade.upgrade_options import Options
+from tools.tests.processes import run_python
 
 UPGRADE = "upgrade installed"
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,21 +46,19 @@ COMPLETED = {
 
 
 def test_a_shell_completes_without_importing_torch():
-    """Commands, frameworks, cells and details, each from what there is."""
-    ended = subprocess.run(
-        [sys.executable, "-c", PROGRAM], input=json.dumps([*COMPLETED]), text=True, check=True,
-        env={**os.environ, "_RLREGRESS_COMPLETE": "complete_bash"}, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    found = map(json.loads, ended.stdout.splitlines())
-    assert dict(zip(COMPLETED, map(tuple, found), strict=True)) == COMPLETED
+    """Commands, frameworks, cells and details are completed."""
+    environment = {**os.environ, "_RLREGRESS_COMPLETE": "complete_bash"}
+    process = run_python("-c", PROGRAM, input=json.dumps([*COMPLETED]), env=environment)
+    answers = map(json.loads, process.stdout.splitlines())
+    assert dict(zip(COMPLETED, map(tuple, answers), strict=True)) == COMPLETED
 
 
 def test_the_top_of_the_help_is_short(command, monkeypatch):
     """It opens with the four commands that matter, and lists at most 15."""
     monkeypatch.setenv("COLUMNS", "80")
     _, text, _ = command("--help")
-    _, _, listed = text.partition("Commands:\n")
-    names = [line.split()[0] for line in listed.splitlines()]
+    _, _, command_list = text.partition("Commands:\n")
+    names = [line.split()[0] for line in command_list.splitlines()]
     assert names[:4] == ["check", "upgrade", "compare", "details"]
     assert len(names) <= 15
     assert "--install-completion" in text
@@ -69,22 +66,16 @@ def test_the_top_of_the_help_is_short(command, monkeypatch):
 
 @pytest.mark.usefixtures("warm_python")
 def test_the_tests_run_from_any_folder(tmp_path):
-    """By pytest, with its arguments; what they write lies in the folder that one is in.
-
-    What a test writes into its ``tmp_path`` is kept, as by pytest alone.
-    """
+    """Results go to the current folder, and files of ``tmp_path`` are kept, as by pytest."""
     own, temporary = tmp_path / "test_own.py", tmp_path / "temporary"
     own.write_text("def test_own(tmp_path):\n    (tmp_path / 'written.txt').touch()\n")
     temporary.mkdir()
-    ended = subprocess.run(
-        [sys.executable, "-m", "rlregress", "test", "tests_unit/test_sac.py", str(own), "-v",
-         "--framework", "sb3", "-k", "test_critic_loss_scale or test_own",
-         "--junitxml", "found.xml"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-        env={**os.environ, "TMPDIR": str(temporary)},
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "tests_unit/test_sac.py::test_critic_loss_scale[" in ended.stdout
+    words = (
+        f"-m rlregress test tests_unit/test_sac.py {own} -v --framework sb3 --junitxml found.xml"
+    )
+    options = {"cwd": tmp_path, "env": {**os.environ, "TMPDIR": str(temporary)}}
+    process = run_python(*words.split(), "-k", "test_critic_loss_scale or test_own", **options)
+    assert "tests_unit/test_sac.py::test_critic_loss_scale[" in process.stdout
     assert (tmp_path / "found.xml").is_file()
     assert list(temporary.glob("rlregress*")) == []
     assert len(list(temporary.rglob("written.txt"))) == 1
@@ -92,11 +83,7 @@ def test_the_tests_run_from_any_folder(tmp_path):
 
 @pytest.mark.usefixtures("uncollected_tests")
 def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
-    """At most five lines: least and most, tests included; the drop of each algorithm.
-
-    Least is where every replay has the stored numbers, most where none has them. Below them stands
-    how nightly runs differ.
-    """
+    """Five lines have least and most minutes, and the drop of each algorithm."""
     named = (
         "sb3-ppo-Reacher-v4-short,sb3-sac-InvertedDoublePendulum-v4-short,sb3-td3-Pendulum-v1-short"
     )
@@ -113,7 +100,7 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
     assert set(drops) == {"ppo", "sac", "td3"}
     # the smallest that the table below has for the gate that is chosen
     table = re.findall(r"^  sb3-(ppo|sac|td3)\S*(?: training)?.*? +([\d.]+)%", output, re.MULTILINE)
-    smallest = {name: min(float(d) for of, d in table if of == name) for name in drops}
+    smallest = {name: min(float(d) for key, d in table if key == name) for name in drops}
     assert {name: float(drop) for name, drop in drops.items()} == smallest
     assert output.splitlines()[-1].startswith("next: rlregress check --budget short --cells ")
 
@@ -128,13 +115,13 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
         "--single-look --lend pandas --minutes 1.5",
     ],
 )
-def test_what_an_upgrade_was_given_is_written_as_it_was_typed(command, monkeypatch, words):
+def test_a_report_repeats_the_options_of_an_upgrade(command, monkeypatch, words):
     """The command in a report is the one that was typed."""
-    given = []
-    monkeypatch.setattr(upgrade, "judge", lambda options, *_: given.append(options) or 0)
+    judged = []
+    monkeypatch.setattr(upgrade, "judge", lambda options, *_: judged.append(options) or 0)
     command("upgrade", "a==1", "b", *words.split())
     typed = {*option.list_options(Options)} - {"report", "workers"}
-    assert option.format_arguments(given[0], typed) == words.split()
+    assert option.format_arguments(judged[0], typed) == words.split()
 
 
 @pytest.mark.parametrize(
@@ -146,25 +133,25 @@ def test_what_an_upgrade_was_given_is_written_as_it_was_typed(command, monkeypat
         "--store runs --throughput",
     ],
 )
-def test_what_a_check_was_given_is_written_as_it_was_typed(command, monkeypatch, words):
-    """And pytest takes it, but for the throughput, which is a session of its own."""
-    given = []
-    monkeypatch.setattr(check, "judge", lambda options, *_: given.append(options) or 0)
+def test_a_report_repeats_the_options_of_a_check(command, monkeypatch, words):
+    """pytest takes them, too, but for the throughput."""
+    judged = []
+    monkeypatch.setattr(check, "judge", lambda options, *_: judged.append(options) or 0)
     command("check", *words.split())
-    assert gate_run.build_repeat_command(given[0]) == f"rlregress check {words}"
+    assert gate_run.build_repeat_command(judged[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
-    assert set(typed) <= set(gate_run.build_pytest_command(given[0]))
+    assert set(typed) <= set(gate_run.build_pytest_command(judged[0]))
 
 
 @pytest.mark.parametrize(
     "name", sorted(option.list_options(GateOptions).keys() - {"report", "workers"})
 )
 def test_every_option_of_a_check_is_in_the_command_that_repeats_it(name):
-    """Also one that pytest does not take."""
+    """An option that pytest does not take is repeated, too."""
     declared, default = option.list_options(GateOptions)[name]
-    other = {bool: True, int: 7, float: 0.5}.get(type(default), "other")
-    given = replace(GateOptions(), **{name: other})
-    assert declared.flag in shlex.split(gate_run.build_repeat_command(given))
+    value = {bool: True, int: 7, float: 0.5}.get(type(default), "other")
+    options = replace(GateOptions(), **{name: value})
+    assert declared.flag in shlex.split(gate_run.build_repeat_command(options))
 
 
 @pytest.mark.parametrize("owner", [GateOptions, Options])

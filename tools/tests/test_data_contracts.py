@@ -1,4 +1,4 @@
-"""One contract for every model of a data file: what is wrong with a file is one sentence.
+"""Every model of a data file reports an error in the file as one sentence.
 
 The models are found in the code, and sound files of them among the committed ones, so that a new
 model is held to the contract without a line here. What each key refuses is in a snapshot: a model
@@ -56,17 +56,17 @@ def _expressions(text: str) -> set[str]:
     }  # fmt: skip
 
 
-def _made() -> dict[str, Any]:
+def _build_models() -> dict[str, Any]:
     """The models that a function makes: "module expression" -> what it stands for."""
     return {
         "faults.fault_tables _file(instrument)": {
             instrument: fault_tables._file(instrument) for instrument in fault_tables._KEYS
-        },
+        }
     }
 
 
-def _found() -> dict[str, Any]:
-    found, made = {}, _made()
+def _find_models() -> dict[str, Any]:
+    models, built = {}, _build_models()
     packages = ("rlregress", "rlregress_studies", "rlregress_power")
     for package, above in (
         *((f"tools/{name}", "tools") for name in packages),
@@ -82,20 +82,20 @@ def _found() -> dict[str, Any]:
             short = module.removeprefix("rlregress.")
             for expression in sorted(_expressions(text)):
                 name = f"{short} {expression}"
-                if name in made:
-                    found |= {f"{short} {key}": model for key, model in made.pop(name).items()}
+                if name in built:
+                    models |= {f"{short} {key}": model for key, model in built.pop(name).items()}
                 else:
-                    found[name] = eval(expression, vars(importlib.import_module(module)))
-    assert not made, f"no longer read: {list(made)}"
-    return found
+                    models[name] = eval(expression, vars(importlib.import_module(module)))
+    assert not built, f"no longer read: {list(built)}"
+    return models
 
 
-MODELS = _found()
+MODELS = _find_models()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sound file: what it holds, how it is written, and which tables are in it.
+    """A sound file: its content, its format, and its tables.
 
     Attributes:
         tables: name of a table -> path of its first place in the content.
@@ -145,27 +145,27 @@ FURTHER: list[tuple[str, Any]] = [
 ]  # fmt: skip
 
 
-def _of_formats() -> Iterator[tuple[str, Any]]:
-    for of in hostile.FORMATS:
-        if of.dump is hostile._csv:
-            columns, *rows = of.sample
+def _format_samples() -> Iterator[tuple[str, Any]]:
+    for file_format in hostile.FORMATS:
+        if file_format.dump is hostile._csv:
+            columns, *rows = file_format.sample
             yield "CSV", [dict(zip(columns, row, strict=True)) for row in rows]
-        elif of.dump is hostile._trace:
-            yield from (("JSON", row) for row in of.sample)
-        elif of.sample is not None:
-            yield ("TOML" if of.dump is hostile._toml else "JSON"), of.sample
+        elif file_format.dump is hostile._trace:
+            yield from (("JSON", row) for row in file_format.sample)
+        elif file_format.sample is not None:
+            yield ("TOML" if file_format.dump is hostile._toml else "JSON"), file_format.sample
 
 
 @cache
-def _listed() -> list[tuple[str, Any]]:
+def _list_contents() -> list[tuple[str, Any]]:
     """Kind and content of what commands write, and of every committed file, small ones first."""
     # what is no text is read by NumPy without pickles, or after its digest was compared
-    others = {".sha256", ".npz", ".gz"}
-    paths = [path for path in suite.baselines().rglob("*.*") if path.suffix not in others]
+    binary_suffixes = {".sha256", ".npz", ".gz"}
+    paths = [path for path in suite.baselines().rglob("*.*") if path.suffix not in binary_suffixes]
     paths.sort(key=lambda path: (path.stat().st_size, path))
     kinds = [(datafiles._find_format(path), path.read_text(encoding="utf-8")) for path in paths]
     committed = [(kind, datafiles._PARSERS[kind](text)) for kind, text in kinds]
-    return [*FURTHER, *_of_formats(), *committed]
+    return [*FURTHER, *_format_samples(), *committed]
 
 
 @cache
@@ -175,18 +175,18 @@ def _schema(model: Any) -> Mapping[str, Any]:
 
 def _tables(schema: Mapping[str, Any], content: Any) -> dict[str, tuple[Any, ...]]:
     """The tables of a model that a content has, each with its first place."""
-    found: dict[str, tuple[Any, ...]] = {}
+    tables: dict[str, tuple[Any, ...]] = {}
     for place in hostile.places(content):
         table = datafiles._find_table_schema(schema, (0, *place))
         if "properties" in table:
-            found.setdefault(table["title"], place)
-    return found
+            tables.setdefault(table["title"], place)
+    return tables
 
 
 def _cut(content: Any) -> Any:
     """The content with two of each list, and so quick to write and read."""
     if isinstance(content, list):
-        return [_cut(each) for each in content[:2]]
+        return [_cut(item) for item in content[:2]]
     if isinstance(content, dict):
         return {key: _cut(value) for key, value in content.items()}
     return content
@@ -203,37 +203,37 @@ def _is_sound(kind: str, content: Any, model: Any) -> bool:
 @cache
 def samples(model: Any) -> list[Sample]:
     """Sound files of a model, as few as have all of its tables."""
-    schema, chosen = _schema(model), []
+    schema, selected = _schema(model), []
     top = datafiles._find_table_schema(schema, (0,))
-    wanted = {each["title"] for each in schema.get("$defs", {}).values()}
-    for kind, content in _listed():
-        if chosen and not wanted:
+    missing_tables = {definition["title"] for definition in schema.get("$defs", {}).values()}
+    for kind, content in _list_contents():
+        if selected and not missing_tables:
             break
         if isinstance(content, dict) and not set(top.get("required", ())) <= set(content):
             continue
         few = _cut(content)
         if "properties" not in top and isinstance(few, dict):
             few = dict(list(few.items())[:2])
-        for each in (few[:1] if kind == "CSV" else few, content):
-            if (wanted or not chosen) and _is_sound(kind, each, model):
-                tables = _tables(schema, each)
-                if not chosen or wanted & set(tables):
-                    chosen.append(Sample(kind=kind, content=each, tables=tables))
-                    wanted -= set(tables)
-    assert chosen, "no sound file of it is known; add one to FURTHER"
-    assert not wanted, f"no sound file has a table {wanted}; add one to FURTHER"
-    return chosen
+        for candidate in (few[:1] if kind == "CSV" else few, content):
+            if (missing_tables or not selected) and _is_sound(kind, candidate, model):
+                tables = _tables(schema, candidate)
+                if not selected or missing_tables & set(tables):
+                    selected.append(Sample(kind=kind, content=candidate, tables=tables))
+                    missing_tables -= set(tables)
+    assert selected, "no sound file of it is known; add one to FURTHER"
+    assert not missing_tables, f"no sound file has a table {missing_tables}; add one to FURTHER"
+    return selected
 
 
 def refusal(folder: Path, kind: str, text: str, model: Any) -> str:
-    """What is wrong with a file, without its name; empty: nothing. It is one sentence of ours."""
+    """Return the error message of a file, without its name; empty: there is none."""
     path = folder / f"some.{kind.lower()}"
     path.write_text(text, encoding="utf-8")
     return _sentence(path, lambda: datafiles.read(path, model, REMEDY))
 
 
 def _sentence(path: Path, read: Callable[[], Any]) -> str:
-    """What ``refusal`` says of a file, read in whatever way."""
+    """Return the error message of ``read``, as ``refusal`` does."""
     try:
         read()
     except UserError as error:
@@ -250,66 +250,66 @@ def _sentence(path: Path, read: Callable[[], Any]) -> str:
 _RAW = re.compile("Input should|Value error|Assertion failed|validation error|a valid|type=")
 
 
-def _places(found: list[Sample]) -> Iterator[tuple[Sample, str, tuple[Any, ...]]]:
+def _places(files: list[Sample]) -> Iterator[tuple[Sample, str, tuple[Any, ...]]]:
     """Each table of some samples once, with the first that has it and where."""
     seen: set[str] = set()
-    for sample in found:
+    for sample in files:
         for title, place in sample.tables.items():
             if title not in seen:
                 seen.add(title)
                 yield sample, title, place
 
 
-def check_broken(folder: Path, model: Any, found: list[Sample]) -> None:
+def check_broken(folder: Path, model: Any, files: list[Sample]) -> None:
     """A file that is cut off, and one that holds something else, are said to be that."""
-    for kind in {sample.kind for sample in found}:
-        told = refusal(folder, kind, BROKEN[kind], model)
-        assert told.startswith(f" is not valid {kind}: "), told
+    for kind in {sample.kind for sample in files}:
+        message = refusal(folder, kind, BROKEN[kind], model)
+        assert message.startswith(f" is not valid {kind}: "), message
         if kind in ("JSON", "YAML"):
-            told = refusal(folder, kind, "null", model)
-            assert re.fullmatch(" is null, expected a (table|list)", told), told
+            message = refusal(folder, kind, "null", model)
+            assert re.fullmatch(" is null, expected a (table|list)", message), message
 
 
-def check_keys(folder: Path, model: Any, found: list[Sample]) -> None:
+def check_keys(folder: Path, model: Any, files: list[Sample]) -> None:
     """A key that there is not, and one that is missing, are named with those that there are."""
-    for sample, title, place in _places(found):
+    for sample, title, place in _places(files):
         table = datafiles._find_table_schema(_schema(model), (0, *place))
-        known, required = list(table["properties"]), table.get("required", ())
+        names, required = list(table["properties"]), table.get("required", ())
         word, dump = "column" if sample.kind == "CSV" else "key", DUMPS[sample.kind]
-        more = dump(hostile.replaced(sample.content, (*place, KEY), 7))
-        told = refusal(folder, sample.kind, more, model)
+        with_unknown_key = dump(hostile.replaced(sample.content, (*place, KEY), 7))
+        message = refusal(folder, sample.kind, with_unknown_key, model)
         if table.get("additionalProperties", True):
-            assert told == "", (title, told)
+            assert message == "", (title, message)
         else:
-            assert f"unknown {word} '{KEY}'; {nearest(KEY, known)}" in told, (title, told)
+            assert f"unknown {word} '{KEY}'; {nearest(KEY, names)}" in message, (title, message)
         for key in required:
             less = dump(hostile.without(sample.content, (*place, key)))
-            told = refusal(folder, sample.kind, less, model)
-            wanted = f"{word} '{key}' is missing; expected {', '.join(known)}"
-            assert wanted in told, (title, told)
+            message = refusal(folder, sample.kind, less, model)
+            expected = f"{word} '{key}' is missing; expected {', '.join(names)}"
+            assert expected in message, (title, message)
 
 
 #: what a sentence says of a value, and which part of it is kept: what was expected
-_TOLD = re.compile(
+_MESSAGE = re.compile(
     r".*?(?:key|column) '(?P<key>[^']*)' (?:is|holds|has the key) .+?"
     r"(?:, expected (?P<wanted>.+)|; (?:did you mean|known:|\d+ are known,|none is) .+)"
     r"|, \[\[(?P<table>\w+)\]\] .* is .+, expected (?P<row>.+)"
 )
 
 
-def _clause(told: str, key: str) -> str:
-    """What a sentence says was expected of a key; empty: it is about several keys together."""
-    found = _TOLD.fullmatch(told)
-    if found is None:
+def _clause(message: str, key: str) -> str:
+    """Return the expectation that a message states for a key; empty: it concerns several keys."""
+    match = _MESSAGE.fullmatch(message)
+    if match is None:
         return ""
-    assert key in (found["key"] or found["table"]), told
-    return found["wanted"] or found["row"] or "a known word"
+    assert key in (match["key"] or match["table"]), message
+    return match["wanted"] or match["row"] or "a known word"
 
 
-def _told_of_values(
+def _list_messages(
     folder: Path, model: Any, sample: Sample, place: tuple[Any, ...]
 ) -> Iterator[str]:
-    """What is said of the sample with each wrong value at a place that its format can hold."""
+    """Yield the messages for each wrong value at a place that the format can hold."""
     path = folder / f"some.{sample.kind.lower()}"
     for value in WRONG:
         with suppress(TypeError):
@@ -321,32 +321,33 @@ def _told_of_values(
                 yield refusal(folder, sample.kind, DUMPS[sample.kind](content), model)
 
 
-def expectations(folder: Path, model: Any, found: list[Sample]) -> Iterator[str]:
-    """Of each key of a model: table, key, and what is expected of a value that is refused."""
-    for sample, title, place in _places(found):
+def expectations(folder: Path, model: Any, files: list[Sample]) -> Iterator[str]:
+    """Yield table, key, and expectation for each key of a model."""
+    for sample, title, place in _places(files):
         table = datafiles._find_table_schema(_schema(model), (0, *place))
         for key in table["properties"]:
             # of a table below this one ``check_keys`` knows the sentence
-            wanted = dict.fromkeys(
-                _clause(each, key) for each in _told_of_values(folder, model, sample, (*place, key))
-                if not re.search("is missing; expected|unknown (key|column)", each)
-            )  # fmt: skip
+            sentences = _list_messages(folder, model, sample, (*place, key))
+            explained = re.compile("is missing; expected|unknown (key|column)")
+            clauses = dict.fromkeys(
+                _clause(text, key) for text in sentences if not explained.search(text)
+            )
             needed = key in table.get("required", ())
-            told = "; ".join(filter(None, wanted)) or "anything"
-            yield f"{title}.{key}{'' if needed else '?'}: {told}"
+            message = "; ".join(filter(None, clauses)) or "anything"
+            yield f"{title}.{key}{'' if needed else '?'}: {message}"
 
 
-def check_round_trip(folder: Path, model: Any, found: list[Sample]) -> None:
-    """What was read can be written, and read again; and nothing of it can be changed."""
-    for sample in found:
+def check_round_trip(folder: Path, model: Any, files: list[Sample]) -> None:
+    """A value can be written and read again, and is immutable."""
+    for sample in files:
         read = datafiles.validate(sample.content, model, Path("x"), kind=sample.kind)
         adapter = datafiles._make_adapter(model, sample.kind != "CSV")
         dumped = adapter.dump_json((read,), by_alias=True, exclude_defaults=True)
         (content,) = json.loads(dumped)
         kind = "CSV" if sample.kind == "CSV" else "JSON"
         assert datafiles.validate(content, model, Path("x"), kind=kind) == read
-        for of in _classes(read):
-            assert of.__dataclass_params__.frozen, of
+        for kind in _classes(read):
+            assert kind.__dataclass_params__.frozen, kind
 
 
 def _classes(value: Any) -> set[type]:
@@ -358,12 +359,12 @@ def _classes(value: Any) -> set[type]:
     return set().union(*map(_classes, value)) if isinstance(value, list | tuple) else set()
 
 
-def contract(folder: Path, model: Any, found: list[Sample]) -> str:
+def contract(folder: Path, model: Any, files: list[Sample]) -> str:
     """Hold a model to all of it; what each of its keys expects, a line each."""
-    check_broken(folder, model, found)
-    check_keys(folder, model, found)
-    check_round_trip(folder, model, found)
-    return "".join(f"{line}\n" for line in sorted(expectations(folder, model, found)))
+    check_broken(folder, model, files)
+    check_keys(folder, model, files)
+    check_round_trip(folder, model, files)
+    return "".join(f"{line}\n" for line in sorted(expectations(folder, model, files)))
 
 
 def _file(name: str) -> str:
@@ -371,13 +372,13 @@ def _file(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_what_is_wrong_with_a_file_is_one_sentence(name: str, tmp_path: Path, snapshot) -> None:
-    """Whatever the model: a broken file, an unknown key, a missing one, a value that is refused."""
+def test_an_error_in_a_data_file_is_one_sentence(name: str, tmp_path: Path, snapshot) -> None:
+    """Damage, unknown or missing keys and wrong values are one sentence in each model."""
     snapshot(_file(name), contract(tmp_path, MODELS[name], samples(MODELS[name])))
 
 
 def test_every_snapshot_is_of_a_model() -> None:
-    """What is left of a model that is gone would never be compared again."""
+    """A snapshot of a removed model would never be compared."""
     folder = Path(__file__).parent / "snapshots" / "data_models"
     assert {f"data_models/{path.name}" for path in folder.iterdir()} == set(map(_file, MODELS))
 
@@ -401,14 +402,14 @@ class Crashing:
 
 @dataclass
 class Changeable:
-    """What is read can be changed."""
+    """The value is mutable."""
 
     key: str
 
 
 @dataclass(frozen=True)
 class Lossy:
-    """What is read is not what is written."""
+    """The value read differs from the value written."""
 
     key: str
 
@@ -419,6 +420,6 @@ class Lossy:
 @pytest.mark.parametrize("model", [Raw, Crashing, Changeable, Lossy])
 def test_the_contract_can_be_broken(model: type, tmp_path: Path) -> None:
     """Control: each of these models breaks it."""
-    found = [Sample(kind="JSON", content={"key": "a"}, tables={model.__name__: ()})]
+    files = [Sample(kind="JSON", content={"key": "a"}, tables={model.__name__: ()})]
     with pytest.raises((AssertionError, KeyError)):
-        contract(tmp_path, model, found)
+        contract(tmp_path, model, files)

@@ -1,4 +1,4 @@
-"""Data files: what is read, and the one sentence that is said of each kind of damage."""
+"""Data files are read into models; each kind of damage has one sentence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Row:
     limits: Mapping[Annotated[str, expected("a small letter", str.islower)], Count] = field(
         default_factory=dict
     )
-    given: Any = None
+    extra: Any = None
 
     def __post_init__(self) -> None:
         if self.until == self.since:
@@ -56,14 +56,14 @@ class File:
 
 
 def read(folder, text: str, name: str = "x.toml", model: Any = File, remedy: str = "") -> Any:
-    """What a file with this text holds."""
+    """Return the content of a file with this text."""
     path = folder / name
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
     return datafiles.read(path, model, remedy)
 
 
 def refusal(folder, text: str, name: str = "x.toml") -> str:
-    """What is said of a file with this text, which ends with the remedy."""
+    """Return the error message for a file with this text; it ends with the remedy."""
     with pytest.raises(UserError) as raised:
         read(folder, text, name, tuple[Row, ...] if name == "x.csv" else File, "write it again")
     sentence = str(raised.value)
@@ -74,19 +74,19 @@ def refusal(folder, text: str, name: str = "x.toml") -> str:
 
 
 FILES = {
-    "x": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
-    "x.toml": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\ngiven = [1, 2.5]\n',
-    "x.yaml": "row:\n- {id: a, steps: 3, mean: 2, pins: [x==1], given: [1, 2.5]}\n",
-    "x.json": '{"row": [{"id": "a", "steps": 3, "mean": 2, "pins": ["x==1"], "given": [1, 2.5]}]}',
+    "x": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\nextra = [1, 2.5]\n',
+    "x.toml": '[[row]]\nid = "a"\nsteps = 3\nmean = 2\npins = ["x==1"]\nextra = [1, 2.5]\n',
+    "x.yaml": "row:\n- {id: a, steps: 3, mean: 2, pins: [x==1], extra: [1, 2.5]}\n",
+    "x.json": '{"row": [{"id": "a", "steps": 3, "mean": 2, "pins": ["x==1"], "extra": [1, 2.5]}]}',
 }
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_is_read_into_its_model(tmp_path, name) -> None:
-    """Lists become tuples where the model has them, and what it leaves open stays as it is."""
+    """Lists become tuples where the model has them; untyped values stay as they are."""
     (row,) = read(tmp_path, FILES[name], name).row
-    assert row == Row("a", steps=3, mean=2.0, pins=("x==1",), given=[1, 2.5])
-    assert isinstance(row.given[0], int)
+    assert row == Row("a", steps=3, mean=2.0, pins=("x==1",), extra=[1, 2.5])
+    assert isinstance(row.extra[0], int)
 
 
 def test_cells_of_a_csv_file_become_numbers_where_the_model_has_them(tmp_path) -> None:
@@ -108,7 +108,7 @@ ROW = '# one\n\n[[row]]\nid = "a"\n'
         ("", ": key 'row' is missing; expected row"),
         ("rows = []", ": unknown key 'rows'; did you mean 'row'? (known: row)"),
         ("[[row]]", ", [[row]] at line 1: key 'id' is missing; expected id, kind, since, until"),
-        (ROW + ROW + "x = 1", ", [[row]] at line 7: unknown key 'x'; known: given, id, judged"),
+        (ROW + ROW + "x = 1", ", [[row]] at line 7: unknown key 'x'; known: extra, id, judged"),
         (ROW + 'kind = "fixed"', "at line 3: key 'kind' is 'fixed'; did you mean 'fix'? (known: f"),
         (ROW + "kind = 1", "line 3: key 'kind' is 1, expected text in quotes"),
         (ROW + 'since = "new"', "line 3: key 'since' is 'new', expected a version as in '2.9.2'"),
@@ -135,7 +135,7 @@ ROW = '# one\n\n[[row]]\nid = "a"\n'
     ],
 )
 def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
-    """File, table and its line, key, what was found and what was expected."""
+    """The sentence has file, table and line, key, the value, and the expectation."""
     assert sentence in refusal(tmp_path, text)
 
 
@@ -164,7 +164,7 @@ def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
     ],
 )
 def test_every_format_is_damaged_in_the_same_words(tmp_path, name, text, sentence) -> None:
-    """Where a file has no lines to name, the path of the key says where; CSV has columns."""
+    """The path of the key stands in place of a line; CSV has columns."""
     assert sentence in refusal(tmp_path, text, name)
 
 
@@ -175,7 +175,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:
 
 @pytest.mark.parametrize("name", ["x.toml", "x.yaml", "x.json", "x.csv"])
 def test_a_missing_file_is_named(tmp_path, name) -> None:
-    """With what was expected of it; a folder in its place is no file either."""
+    """The message names the file and the expectation, also for a folder in its place."""
     with pytest.raises(UserError, match=f"{name} cannot be read: No such file.*expected a"):
         datafiles.read(tmp_path / name, File)
     (tmp_path / name).mkdir()
@@ -208,7 +208,7 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "known", "clause"),
+    ("name", "names", "clause"),
     [
         ("shrt", ["smoke", "short"], "did you mean 'short'? (known: short, smoke)"),
         ("x", ["smoke", "short"], "known: short, smoke"),
@@ -217,13 +217,13 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
         ("x", [f"n{n:02}" for n in range(31)], "31 are known, such as 'n30', 'n29', 'n28'"),
     ],
 )
-def test_what_is_near_is_offered_and_what_is_known_listed(name, known, clause) -> None:
+def test_near_names_are_offered_and_known_ones_listed(name, names, clause) -> None:
     """A list that nobody reads is not shown."""
-    assert nearest(name, known) == clause
+    assert nearest(name, names) == clause
 
 
 def test_a_file_that_is_remembered_is_read_anew_once_it_is_written(tmp_path):
-    """What is remembered is the file as it is: another content is told from the old one."""
+    """Changed content is read again."""
     path = tmp_path / "some.toml"
     path.write_text("a = 1\n")
     os.utime(path, ns=(1, 1))
@@ -255,7 +255,7 @@ HIDDEN = "x = ['''\n\"''', {" + ".".join("a" * 9_000) + ' = 1}, "\\""]'
     ids=["dots", "quoted dots", "hidden dots", "lists", "wrong lists", "rows", "wrong rows"],
 )
 def test_a_file_that_would_take_minutes_is_refused_soon(tmp_path, text, name, message) -> None:
-    """Of what one writes in a moment."""
+    """A file that is small to write and slow to parse is refused within 5 CPU seconds."""
     started = time.process_time()
     with pytest.raises(UserError, match=message):
         read(tmp_path, text, name, tuple[Row, ...] if name == "x.csv" else File)
@@ -272,10 +272,10 @@ def test_many_dots_that_are_no_key_are_read(tmp_path, number) -> None:
 
 @dataclass(frozen=True)
 class Maybe:
-    """Of a table that may be left out, a list that may be, and of several kinds."""
+    """A model with an optional table, an optional list, and a union."""
 
     at: tuple[str, int, tuple[Row, ...]] | None = None
-    of: Mapping[str, Row | None] | None = None
+    rows: Mapping[str, Row | None] | None = None
 
 
 @pytest.mark.parametrize(
@@ -284,19 +284,19 @@ class Maybe:
         ('{"at": ["x"]}', "key 'at' holds .*, expected a list of 3 values|'at' is"),
         ('{"at": ["x", 1, [{}]]}', "key 'id' is missing; expected id, "),
         ('{"at": ["x", 1, [{"id": "x", "idd": 1}]]}', "unknown key 'idd'; did you mean 'id'"),
-        ('{"of": {"a": {}}}', "table 'of.a': key 'id' is missing; expected id, "),
-        ('{"of": {"a": 7}}', "key 'of.a' is 7, expected a table"),
+        ('{"rows": {"a": {}}}', "table 'rows.a': key 'id' is missing; expected id, "),
+        ('{"rows": {"a": 7}}', "key 'rows.a' is 7, expected a table"),
         ('{"at": ["x", 1, [], 4]}', "expected a list of 3 values"),
     ],
 )
-def test_what_is_wrong_below_what_may_be_left_out_is_named(tmp_path, text, message) -> None:
-    """Also below a list, of which the schema has one branch more."""
+def test_an_error_below_an_optional_table_is_named(tmp_path, text, message) -> None:
+    """An error below an optional list or table is named with its path."""
     with pytest.raises(UserError, match=message):
         read(tmp_path, text, "x.json", Maybe)
 
 
 def test_a_number_that_no_float_can_be_is_refused(tmp_path) -> None:
-    """What computes with it later would end in an error of its own."""
+    """Such a number would break later computations."""
     path = tmp_path / "x.json"
     path.write_text(f'{{"a": {10**400}}}')
     with pytest.raises(

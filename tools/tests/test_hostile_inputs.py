@@ -12,6 +12,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +36,7 @@ SOON, HANGS = 5.0, 120
 #: of each kind of input and format, so many in ``make test``, drawn anew from this seed.
 SAMPLED, SEED = 2, 20261126
 #: of each of the suite's own files, so many in the nightly run.
-OF_SUITE = 150
+SUITE_CASES = 150
 #: commands that say what of a store they cannot read, and end well.
 LENIENT = ("runs status",)
 _RAW = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]|^\s*::|##\w*\[", re.MULTILINE)
@@ -68,21 +69,21 @@ def _hangs(*_):
     raise AssertionError("it hangs")
 
 
-def _seen(folder: Path):
-    """Names, times and contents of all that lies beside what a command is given."""
+def _list_files(folder: Path):
+    """Return names, times and contents of all files that a command may not touch."""
     return {
         str(path): (path.lstat().st_mtime_ns, path.read_bytes() if path.is_file() else b"")
         for path in sorted((folder / "guard").rglob("*"))
     } | {str(path): () for top in (folder, folder.parent) for path in top.iterdir()}
 
 
-class House:
-    """Where one command is given hostile files, and what it may not touch."""
+class Sandbox:
+    """The place where one command reads hostile files, and the files that it may not touch."""
 
     def __init__(self, folder: Path, command) -> None:
         self.folder, self._command = folder, command
-        self.given, self.out = folder / "given", folder / "out"
-        self.counted: Counter[tuple[str, str]] = Counter()
+        self.inputs, self.out = folder / "given", folder / "out"
+        self.calls: Counter[tuple[str, str]] = Counter()
         self.wrong: list[str] = []
         self.code: int | None = None
         guard = folder / "guard" / "events.out.tfevents.1"
@@ -91,9 +92,9 @@ class House:
         (folder / "out").mkdir()
 
     def run(
-        self, what: str, line: str, about: str, raised: bool = False, user: bool = False
+        self, title: str, line: str, about: str, raised: bool = False, user: bool = False
     ) -> str:
-        """Call a command; what is wrong with how it ends is added to ``wrong``.
+        """Call a command; problems of its end are added to ``wrong``.
 
         Args:
             raised: whether it may not end well.
@@ -102,59 +103,56 @@ class House:
         shutil.rmtree(self.out)
         self.out.mkdir(mode=0o777)
         self.out.chmod(0o777)
-        before = _seen(self.folder)
-        words = [word.format(folder=self.given, out=self.out, package=PACKAGE, **self.names(what))
+        before = _list_files(self.folder)
+        words = [word.format(folder=self.inputs, out=self.out, package=PACKAGE, **self.names(title))
                  for word in line.split()]  # fmt: skip
         handler = signal.signal(signal.SIGALRM, _hangs)
         signal.alarm(HANGS)
         started = time.process_time()
         try:
-            if user:
-                with as_nobody():
-                    code, out, error = self._command(*words)
-            else:
+            with as_nobody() if user else nullcontext():
                 code, out, error = self._command(*words)
         finally:
             signal.alarm(0)
             signal.signal(signal.SIGALRM, handler)
         seconds, error = time.process_time() - started, _without_banner(error)
         self.code = code
-        self.counted[words[0], what] += 1
-        after = _seen(self.folder)
+        self.calls[words[0], title] += 1
+        after = _list_files(self.folder)
         touched = sorted(path for path in after | before if after.get(path) != before.get(path))
         text = "".join(path.read_text() for path in self.out.rglob("*.md"))
-        lines = [
-            f"exit code {code}" if code not in (0, 1, 2, 3, 75) or (raised and code == 0) else "",
-            "no sentence" if code == 2 and not re.fullmatch("rlregress: .*\n", error) else "",
-            "a traceback" if "Traceback" in out + error else "",
-            "of the working directory alone" if "working directory" in error else "",
-            "no words" if code != 2 and not _spoken(error) else "",
-            f"{seconds:.1f} s" if seconds > SOON else "",
-            "something raw" if _RAW.search(out + error) or _RAW.search(text) else "",
-            f"touched {touched}" if touched else "",
-        ]
-        if any(lines):
-            problems = ", ".join(filter(None, lines))
-            self.wrong.append(f"{line} [{what}: {about}]: {problems}\n  {error[-1500:]}")
+        problems = {
+            f"exit code {code}": code not in (0, 1, 2, 3, 75) or (raised and code == 0),
+            "no sentence": code == 2 and not re.fullmatch("rlregress: .*\n", error),
+            "a traceback": "Traceback" in out + error,
+            "of the working directory alone": "working directory" in error,
+            "no words": code != 2 and not _has_only_sentences(error),
+            f"{seconds:.1f} s": seconds > SOON,
+            "something raw": _RAW.search(out + error) or _RAW.search(text),
+            f"touched {touched}": touched,
+        }
+        if any(problems.values()):
+            names = ", ".join(name for name, is_wrong in problems.items() if is_wrong)
+            self.wrong.append(f"{line} [{title}: {about}]: {names}\n  {error[-1500:]}")
         return out + error + text
 
-    def names(self, what: str) -> dict[str, str]:
+    def names(self, title: str) -> dict[str, str]:
         """The names of a format's file."""
-        return {"file": next((str(self.given / f.path) for f in FORMATS if f.name == what), "")}
+        return {"file": next((str(self.inputs / f.path) for f in FORMATS if f.name == title), "")}
 
     def put(self, kind: hostile.Format, content: bytes) -> Path:
         """Make the folder of a format, with this in its file."""
-        path = self.prepared(kind)
+        path = self.prepare(kind)
         path.write_bytes(content)
         return path
 
-    def prepared(self, kind: hostile.Format) -> Path:
+    def prepare(self, kind: hostile.Format) -> Path:
         """Make the folder of a format without its file; the path of that."""
         if not kind.path.startswith("baselines"):
-            shutil.rmtree(self.given, ignore_errors=True)
-            self.given.mkdir()
-            kind.beside(self.given)
-        path = self.given / kind.path
+            shutil.rmtree(self.inputs, ignore_errors=True)
+            self.inputs.mkdir()
+            kind.add_context(self.inputs)
+        path = self.inputs / kind.path
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir() and not path.is_symlink():
             path.rmdir()
@@ -163,44 +161,44 @@ class House:
 
 
 def _without_banner(error: str) -> str:
-    """What is not by the library of games, which says its name when it is first used."""
+    """Return the error output without the banner of the library of games."""
     return re.sub(r"A\.L\.E: .*\n\[Powered by Stella\]\n", "", error)
 
 
-def _spoken(error: str) -> bool:
-    """Whether all of it is sentences of this program."""
+def _has_only_sentences(error: str) -> bool:
+    """Return whether every line is a sentence of this program."""
     return all(row.startswith(("rlregress: ", "page: ", "probing ")) for row in error.splitlines())
 
 
 @pytest.fixture
-def house(command, monkeypatch):
+def sandbox(command, monkeypatch):
     """A folder that everybody may enter, with a suite of its own that may be damaged."""
     folder = Path(tempfile.mkdtemp()) / "inner"
     folder.mkdir()
     for top_folder in (folder.parent, folder):
         top_folder.chmod(0o777)
-    new_house = House(folder, command)
-    new_house.given.mkdir()
+    new_sandbox = Sandbox(folder, command)
+    new_sandbox.inputs.mkdir()
     # which stays, while what is given comes and goes
     (folder / "here").mkdir(mode=0o777)
     (folder / "here").chmod(0o777)
     monkeypatch.chdir(folder / "here")
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
-        (new_house.given / name).mkdir()
-    yield new_house
+        (new_sandbox.inputs / name).mkdir()
+    yield new_sandbox
     os.chdir("/")
     shutil.rmtree(folder.parent)
 
 
 @pytest.fixture
-def copied(house, monkeypatch):
+def copied_sandbox(sandbox, monkeypatch):
     """The same, with a copy of the baselines."""
-    shutil.copytree(suite.baselines(), house.given / "baselines")
-    monkeypatch.setattr(suite, "root", lambda: house.given)
-    return house
+    shutil.copytree(suite.baselines(), sandbox.inputs / "baselines")
+    monkeypatch.setattr(suite, "root", lambda: sandbox.inputs)
+    return sandbox
 
 
-def _filled(kind: hostile.Format) -> hostile.Format:
+def _add_sample(kind: hostile.Format) -> hostile.Format:
     """A format with its sample, of the suite's own files where it has none."""
     if kind.sample is not None:
         return kind
@@ -212,47 +210,46 @@ def _filled(kind: hostile.Format) -> hostile.Format:
     return replace(kind, sample=sample)
 
 
-def _house_of(kind, request) -> House:
-    return request.getfixturevalue("copied" if kind.path.startswith("baselines") else "house")
+def _get_sandbox(kind, request) -> Sandbox:
+    is_copied = kind.path.startswith("baselines")
+    return request.getfixturevalue("copied_sandbox" if is_copied else "sandbox")
 
 
-def _values(house: House, kind: hostile.Format, chosen) -> None:
-    for about, content in chosen:
-        try:
+def _try_values(sandbox: Sandbox, kind: hostile.Format, cases) -> None:
+    for about, content in cases:
+        # there is no file of some contents
+        with suppress(TypeError, ValueError, AttributeError):
             dumped = kind.dump(content)
-        except (TypeError, ValueError, AttributeError):
-            # there is no such file
-            continue
-        for line in kind.commands:
-            house.put(kind, dumped)
-            house.run(kind.name, line, about)
+            for line in kind.commands:
+                sandbox.put(kind, dumped)
+                sandbox.run(kind.name, line, about)
 
 
-def _whole(house: House, kind: hostile.Format, chosen) -> None:
-    for line, about in chosen:
-        house.put(kind, CONTENTS[about])
+def _try_contents(sandbox: Sandbox, kind: hostile.Format, cases) -> None:
+    for line, about in cases:
+        sandbox.put(kind, CONTENTS[about])
         strict = not line.startswith(LENIENT) and kind.name not in ("lease", "why a run failed")
-        house.run(kind.name, line, about, raised=strict)
+        sandbox.run(kind.name, line, about, raised=strict)
 
 
-def _place(house: House, kind: hostile.Format, chosen) -> None:
-    for line, about in chosen:
-        PLACES[about](house.prepared(kind))
-        house.run(kind.name, line, about, user=about == "a closed file")
+def _try_places(sandbox: Sandbox, kind: hostile.Format, cases) -> None:
+    for line, about in cases:
+        PLACES[about](sandbox.prepare(kind))
+        sandbox.run(kind.name, line, about, user=about == "a closed file")
 
 
-def _ended_well(house: House, capfd, show: bool = False) -> None:
+def _assert_no_problem(sandbox: Sandbox, capfd, show: bool = False) -> None:
     if show:
         with capfd.disabled():
-            for (name, what), count in sorted(house.counted.items()):
-                print(f"\n{name:<10} {what:<24} {count:>6}", end="")
-    assert not house.wrong, f"{len(house.wrong)} of {house.counted.total()}:\n" + "\n".join(
-        house.wrong[:20]
+            for (name, title), count in sorted(sandbox.calls.items()):
+                print(f"\n{name:<10} {title:<24} {count:>6}", end="")
+    assert not sandbox.wrong, f"{len(sandbox.wrong)} of {sandbox.calls.total()}:\n" + "\n".join(
+        sandbox.wrong[:20]
     )
 
 
 #: the formats that have a sound sample of their own, which no environment has to be made for
-_OF_USERS = [kind for kind in FORMATS if kind.sample is not None
+_USER_FORMATS = [kind for kind in FORMATS if kind.sample is not None
              and kind.name not in ("accepted entries", "lock file", "hyperparameters")]  # fmt: skip
 #: command -> how it ends where it is given a sound file, if not with 0: its code, and what it says
 SOUND = {"trend": (0, "# Trend of 1 nights, "), "study rank record": (2, "nothing to rank: 1 run,"),
@@ -261,30 +258,27 @@ SOUND = {"trend": (0, "# Trend of 1 nights, "), "study rank record": (2, "nothin
 _FORMATS = pytest.mark.parametrize("kind", FORMATS, ids=lambda kind: kind.name)
 
 
-def _few(request) -> bool:
+def _is_sampled(request) -> bool:
     return request.config.getoption("-m") == "not nightly"
 
 
-def _drawn(request, kind: hostile.Format, cases) -> list:
+def _draw(request, kind: hostile.Format, cases) -> list:
     """A few cases, the same ones each time; at night all of them."""
-    every = list(cases)
+    cases = list(cases)
     # what reads a file of the suite reads all the others as well, which takes its time
-    few, most = (1, OF_SUITE) if kind.path.startswith("baselines") else (SAMPLED, len(every))
-    number = min(len(every), few if _few(request) else most)
-    return random.Random(f"{SEED} {kind.name}").sample(every, number)
+    few, most = (1, SUITE_CASES) if kind.path.startswith("baselines") else (SAMPLED, len(cases))
+    number = min(len(cases), few if _is_sampled(request) else most)
+    return random.Random(f"{SEED} {kind.name}").sample(cases, number)
 
 
 @_FORMATS
 def test_hostile_files_are_answered(kind, request, capfd):
-    """Each value of a sound file replaced by each hostile one, taken out, or renamed.
-
-    Each content that is none, and each thing that is no file, in each place of one.
-    """
-    house, kind = _house_of(kind, request), _filled(kind)
-    _values(house, kind, _drawn(request, kind, hostile.variants(kind.sample)))
-    _whole(house, kind, _drawn(request, kind, itertools.product(kind.commands, CONTENTS)))
-    _place(house, kind, _drawn(request, kind, itertools.product(kind.commands, PLACES)))
-    _ended_well(house, capfd, show=not _few(request))
+    """Hostile values, contents and file types in place of a file are answered."""
+    sandbox, kind = _get_sandbox(kind, request), _add_sample(kind)
+    _try_values(sandbox, kind, _draw(request, kind, hostile.variants(kind.sample)))
+    _try_contents(sandbox, kind, _draw(request, kind, itertools.product(kind.commands, CONTENTS)))
+    _try_places(sandbox, kind, _draw(request, kind, itertools.product(kind.commands, PLACES)))
+    _assert_no_problem(sandbox, capfd, show=not _is_sampled(request))
 
 
 #: command lines with one name that leads to something hostile.
@@ -320,25 +314,25 @@ NEITHER = ("a pipe", "an endless device", "a full device", "a loop of links", "a
 
 
 @pytest.mark.parametrize("about", NEITHER)
-def test_a_name_that_leads_nowhere_is_answered(house, monkeypatch, capfd, about, request):
-    """In each option and argument of a command that is a file or a folder."""
+def test_a_name_that_leads_nowhere_is_answered(sandbox, monkeypatch, capfd, about, request):
+    """Every option and argument of a path answers a hostile one."""
     by_name = {kind.name: kind for kind in FORMATS}
     names = {}
     for name, title in (("csv", "CSV"), ("manifest", "manifest")):
         kind = by_name[title]
-        path = house.folder / f"sound-{kind.path}"
+        path = sandbox.folder / f"sound-{kind.path}"
         path.write_bytes(kind.dump(kind.sample))
         names[name] = str(path)
-    night_files.written(house.folder / "sound-nights", hostile.NIGHTS)
-    names["nights"] = str(house.folder / "sound-nights")
-    bad = house.given / ("n" * 300 if about == "300 letters" else "bad")
-    house.names = lambda what: {**names, "bad": str(bad)}
+    night_files.write_nights(sandbox.folder / "sound-nights", hostile.NIGHTS)
+    names["nights"] = str(sandbox.folder / "sound-nights")
+    bad = sandbox.inputs / ("n" * 300 if about == "300 letters" else "bad")
+    sandbox.names = lambda title: {**names, "bad": str(bad)}
     sampled = random.Random(f"{SEED} {about}").sample(LINES, 4)
-    for line in sampled if _few(request) else LINES:
+    for line in sampled if _is_sampled(request) else LINES:
         if about in PLACES and not os.path.lexists(bad):
             PLACES[about](bad)
-        house.run("a name", line, about, user=about == "a closed file")
-    _ended_well(house, capfd)
+        sandbox.run("a name", line, about, user=about == "a closed file")
+    _assert_no_problem(sandbox, capfd)
 
 
 def test_a_working_folder_that_is_gone(command, tmp_path):
@@ -348,10 +342,10 @@ def test_a_working_folder_that_is_gone(command, tmp_path):
     os.chdir(gone)
     gone.rmdir()
     try:
-        ended = {row.name: command(*row.name.split()) for row in commands.ROWS}
+        endings = {row.name: command(*row.name.split()) for row in commands.ROWS}
     finally:
         os.chdir(before)
-    for code, out, error in ended.values():
+    for code, out, error in endings.values():
         assert (code, out) == (2, "")
         assert re.fullmatch("rlregress: the working directory is gone .*\n", error)
 
@@ -362,7 +356,7 @@ ORDERS = "::error::x\n##[error]x\n```\n<script>x</script>\n@everyone ![x](http:/
 NAMES = ("::error::x", "##[error]x", "<script>x</script>", "```", "@everyone", "![x](http://x)")
 
 
-def _told(kind: hostile.Format):
+def _order(kind: hostile.Format):
     """Samples of a format, one with orders in each of its texts."""
     for place in hostile.places(kind.sample):
         inner = kind.sample
@@ -376,42 +370,44 @@ def _told(kind: hostile.Format):
 
 
 #: formats of whose texts a few are tried at every commit.
-_TOLD = ("why a run failed", "lease", "night", "trace", "CSV", "record")
+_ORDER_FORMATS = ("why a run failed", "lease", "night", "trace", "CSV", "record")
 
 
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, id=kind.name, marks=() if kind.name in _TOLD else pytest.mark.nightly)
+        pytest.param(
+            kind, id=kind.name, marks=() if kind.name in _ORDER_FORMATS else pytest.mark.nightly
+        )
         for kind in FORMATS
     ],
 )
 def test_text_from_files_gives_no_orders(kind, request, capfd):
-    """Nothing of it is raw in what is printed, or in a page of Markdown."""
-    house, kind = _house_of(kind, request), _filled(kind)
-    _orders(house, kind, _drawn(request, kind, list(_told(kind)) or [ORDERS]))
-    _ended_well(house, capfd, show=not _few(request))
+    """Printed text and Markdown pages have no raw orders."""
+    sandbox, kind = _get_sandbox(kind, request), _add_sample(kind)
+    _try_orders(sandbox, kind, _draw(request, kind, list(_order(kind)) or [ORDERS]))
+    _assert_no_problem(sandbox, capfd, show=not _is_sampled(request))
 
 
-def _orders(house: House, kind: hostile.Format, samples) -> None:
+def _try_orders(sandbox: Sandbox, kind: hostile.Format, samples) -> None:
     for sample in samples:
         dumped = kind.dump(sample)
         for line in kind.commands:
-            house.put(kind, dumped)
-            house.run(kind.name, line, "orders")
-            page = "".join(path.read_text() for path in house.out.rglob("*.md"))
+            sandbox.put(kind, dumped)
+            sandbox.run(kind.name, line, "orders")
+            page = "".join(path.read_text() for path in sandbox.out.rglob("*.md"))
             if "<script" in page or re.search(r"(?<!\w)@everyone|\]\(http://x", page):
-                house.wrong.append(f"{line} [{kind.name}]: raw Markdown")
+                sandbox.wrong.append(f"{line} [{kind.name}]: raw Markdown")
 
 
-@pytest.mark.parametrize("kind", _OF_USERS, ids=lambda kind: kind.name)
-def test_a_sound_file_of_each_format_is_read(kind, house, capfd):
-    """Otherwise all that is hostile would be refused for another reason."""
+@pytest.mark.parametrize("kind", _USER_FORMATS, ids=lambda kind: kind.name)
+def test_a_sound_file_of_each_format_is_read(kind, sandbox, capfd):
+    """A sound file is accepted, so hostile ones are refused for their own reason."""
     for line in kind.commands:
-        house.put(kind, kind.dump(kind.sample))
-        text = house.run(kind.name, line, "sound")
+        sandbox.put(kind, kind.dump(kind.sample))
+        text = sandbox.run(kind.name, line, "sound")
         name = re.match(r"[a-z]+( [a-z]+)*", line)[0]
         code, sentence = SOUND.get(f"{name} {kind.name}", SOUND.get(name, (0, "")))
-        assert (house.code, sentence in text) == (code, True), (line, text)
+        assert (sandbox.code, sentence in text) == (code, True), (line, text)
         assert "expected a" not in text, (line, text)
-    _ended_well(house, capfd)
+    _assert_no_problem(sandbox, capfd)

@@ -38,7 +38,7 @@ time.sleep({seconds})
 
 @pytest.mark.parametrize("number", every(4, [signal.SIGINT, None, signal.SIGTERM, signal.SIGKILL]))
 def test_nothing_outlives_a_command(number, tmp_path):
-    """Also where a script has started a process that nobody awaits, and left temporary files."""
+    """Unawaited processes and temporary files of a script end with the command."""
     mark = f"rlregress-left-{os.getpid()}-{time.monotonic_ns()}"
     script = tmp_path / "script.py"
     script.write_text(SCRIPT.format(seconds=600 if number else 0))
@@ -60,6 +60,6 @@ def test_nothing_outlives_a_command(number, tmp_path):
             process.send_signal(number)
         process.wait()
     end = time.monotonic() + (10 if number == signal.SIGKILL else 0)
-    while (left := [*processes_with(mark), *temporary.iterdir()]) and time.monotonic() < end:
+    while (remaining := [*processes_with(mark), *temporary.iterdir()]) and time.monotonic() < end:
         time.sleep(0.1)
-    assert left == []
+    assert remaining == []

@@ -1,10 +1,9 @@
-"""What lacks a package of an extra is not checked: skipped, listed first, no all-clear."""
+"""Tests that lack a package of an extra are skipped and listed first; there is no all-clear."""
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -20,6 +19,7 @@ from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installe
 from rlregress.reporting import words
 from rlregress.reporting.html import svg
 from rlregress.upgrade import dependencies, installed
+from tools.tests.processes import run_python
 
 ATARI = "pip install 'rlregress[atari]'"
 MUJOCO = "the package 'MuJoCo' is not installed; install it with: pip install 'rlregress[mujoco]'"
@@ -42,8 +42,8 @@ def test_every_package_is_in_its_extra():
     for module, extra in EXTRAS.items():
         assert NAMES.get(module, module).lower() in " ".join(rows[extra]), module
     [everything] = [Requirement(row).extras for row in rows["all"]]
-    of_users = {*EXTRAS.values(), "sb3", "torchrl", "cleanrl"}
-    assert of_users - {"dev"} == everything
+    user_extras = {*EXTRAS.values(), "sb3", "torchrl", "cleanrl"}
+    assert user_extras - {"dev"} == everything
     assert "all" in Requirement(rows["dev"][0]).extras
 
 
@@ -61,7 +61,7 @@ def test_every_package_is_in_its_extra():
 )  # fmt: skip
 @pytest.mark.usefixtures("nothing")
 def test_the_package_that_an_error_lacks(error, extra):
-    """By the name of a failed import, or by the words of who asks for it; also as a cause."""
+    """The import's name, or the words of the error or its cause, name the package."""
     assert f"pip install 'rlregress[{extra}]'" in missing_packages.describe_missing(error)
     outer = KeyError("the game")
     outer.__cause__ = error
@@ -69,7 +69,7 @@ def test_the_package_that_an_error_lacks(error, extra):
 
 
 @pytest.mark.usefixtures("nothing")
-def test_another_error_lacks_none(monkeypatch):
+def test_an_unrelated_error_names_no_package(monkeypatch):
     """It names a package without asking for it, or a module of no extra, or one that is there."""
     assert not missing_packages.describe_missing(ValueError("the mujoco version is unknown"))
     assert not missing_packages.describe_missing(
@@ -82,16 +82,16 @@ def test_another_error_lacks_none(monkeypatch):
 
 
 @pytest.mark.usefixtures("nothing")
-def test_on_a_side_a_framework_may_lack_what_it_required_before():
-    """Only what this library has put on both sides is no matter of the framework."""
+def test_a_version_may_lack_a_package_that_it_required_before():
+    """Only packages that this library installs on both sides are no matter of the framework."""
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
     assert missing_packages.describe_missing(error)
     assert not missing_packages.describe_missing(error, ON_SIDES)
     assert missing_packages.describe_missing(ModuleNotFoundError("", name="mujoco"), ON_SIDES)
 
 
-def test_a_side_has_the_extras_that_are_installed_here(monkeypatch):
-    """Both sides of an upgrade lack what is lacking here, and have what is installed."""
+def test_both_versions_have_the_extras_that_are_installed_here(monkeypatch):
+    """Both environments have the extras that are installed here, and no others."""
     assert "ale-py" in dependencies._declared()
     monkeypatch.setattr(installed, "version", lambda name: None if name == "mujoco" else "1")
     declared = dependencies._declared()
@@ -103,9 +103,9 @@ def test_a_side_has_the_extras_that_are_installed_here(monkeypatch):
 def test_cells_whose_environment_lacks_its_package_are_not_trained():
     """They are left out with the line, and so is none that can be trained."""
     environments = ("Pendulum-v1", "InvertedPendulum-v4")
-    chosen = cell_selection.Selection("smoke", ("sb3",), ("td3",), environments)
-    assert [cell.environment for cell in cell_selection.choose_cells(chosen)] == ["Pendulum-v1"]
-    assert list(cell_selection.cells_without_package(chosen).values()) == [MUJOCO]
+    selection = cell_selection.Selection("smoke", ("sb3",), ("td3",), environments)
+    assert [cell.environment for cell in cell_selection.choose_cells(selection)] == ["Pendulum-v1"]
+    assert list(cell_selection.cells_without_package(selection).values()) == [MUJOCO]
     with pytest.raises(MissingPackage, match="rlregress.mujoco"):
         cell_selection.choose_cells(cell_selection.Selection("smoke", ("sb3",), ("td3",)))
 
@@ -124,16 +124,16 @@ CELL = cell_selection.Cell("sb3", "td3", "Hopper-v4", "sb3", "short")
         ("failed", "ppo", MUJOCO, {CELL: MUJOCO}, "regressed"),
     ],
 )
-def test_what_is_not_checked_without_a_package_is_listed(
+def test_tests_that_a_missing_package_prevents_are_listed(
     result, about, without, untrained, verdict
 ):
-    """It keeps a framework from holding, but for what is about the extra that is missing."""
-    of = {"tier": "unit", "framework": "sb3", "seconds": 0.1, "message": ""}
+    """A missing package prevents 'holds', except for details of the missing extra."""
+    base = {"tier": "unit", "framework": "sb3", "seconds": 0.1, "message": ""}
     entries = [
-        {**of, "test": "t::test_a", "outcome": result, "detail": "a", "scope": "", "found": "x"},
-        {**of, "test": f"t::test_{about}", "outcome": "skipped", "detail": "b", "scope": "",
+        {**base, "test": "t::test_a", "outcome": result, "detail": "a", "scope": "", "found": "x"},
+        {**base, "test": f"t::test_{about}", "outcome": "skipped", "detail": "b", "scope": "",
          "lacking": without},
-        {**of, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
+        {**base, "test": "t::test_c", "outcome": "passed", "tier": "behavior"},
     ]  # fmt: skip
     to_probe = {"sb3": [("a", ""), ("b", "")]}
     [judged] = outcome.build_outcomes(entries, trained=(), to_probe=to_probe, untrained=untrained)
@@ -156,27 +156,23 @@ def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
     [(), pytest.param(("tests_behavior/test_determinism.py",), marks=pytest.mark.nightly)],
 )
 def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
-    """Details, claims and games: none fails, and the report begins with them.
-
-    No test of formulas or behaviour needs MuJoCo: those of determinism pass without it.
-    """
+    """None fails, and the report begins with them; determinism needs no MuJoCo."""
     unit = ("tests_unit/test_atari.py", "tests_unit/test_details.py")
     files = (*unit, "tests_behavior/test_atari_games.py", *trained)
     gone = {"modules": ["cv2", "ale_py", "mujoco"], "distributions": ["ale-py", "mujoco"]}
     path = os.pathsep.join([str(Path(hidden.__path__[0])), str(Path(suite.__file__).parents[2])])
-    process = subprocess.run(
-        [sys.executable, *suite.pytest_arguments(*files), "-q", "-rs"]
-        + ["-p", "no:cacheprovider", "--framework", "sb3", "--rlregress-report", str(tmp_path)]
-        + ["-k", "warp_frame or clip_reward or atari5 or different_frames or same_seed and td3"],
-        # not as a process of this session
-        env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-        | {"PYTHONPATH": path, "RLREGRESS_HIDDEN": json.dumps(gone)},
-        cwd=suite.workplace(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert process.returncode == 0, process.stdout[-3000:] + process.stderr[-3000:]
+    words = [*suite.pytest_arguments(*files), "-q", "-rs", "-p", "no:cacheprovider"]
+    words += ["--framework", "sb3", "--rlregress-report", tmp_path]
+    words += ["-k", "warp_frame or clip_reward or atari5 or different_frames or same_seed and td3"]
+    # not as a process of this session
+    variables = {name: v for name, v in os.environ.items() if not name.startswith("PYTEST_")}
+    variables |= {"PYTHONPATH": path, "RLREGRESS_HIDDEN": json.dumps(gone)}
+    process = run_python(*words, cwd=suite.workplace(), env=variables)
     skipped = [line for line in process.stdout.splitlines() if line.startswith("SKIPPED")]
     for line in ("'OpenCV'", "'ale-py'"):
-        assert any(line in of and "pip install 'rlregress[" in of for of in skipped), process.stdout
+        assert any(line in skip and "pip install 'rlregress[" in skip for skip in skipped), (
+            process.stdout
+        )
     assert "MuJoCo" not in process.stdout
     assert "verdict sb3: could not judge (not checked: " in process.stdout
     summary = (tmp_path / "summary.md").read_text()

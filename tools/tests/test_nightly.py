@@ -22,8 +22,8 @@ def test_tests_that_passed_are_not_run_again(pytester, jobs):
     def run(second):
         pytester.makepyfile(f"def test_one(): pass\ndef test_two(): assert {second}")
         run_pytest = pytester.runpytest_subprocess if jobs else pytester.runpytest_inprocess
-        found = run_pytest(*options).parseoutcomes()
-        return {name: found[name] for name in found if name != "warnings"}
+        outcomes = run_pytest(*options).parseoutcomes()
+        return {name: outcomes[name] for name in outcomes if name != "warnings"}
 
     assert run(False) == {"passed": 1, "failed": 1}
     assert run(False) == {"failed": 1, **({} if jobs else {"deselected": 1})}

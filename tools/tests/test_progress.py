@@ -27,7 +27,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def printed(monkeypatch):
-    """What forty parts of 0.01 s write to a terminal, or elsewhere."""
+    """Return the output of forty parts of 0.01 s, on a terminal or elsewhere."""
     monkeypatch.setattr(progress, "ON_TERMINAL", 0.02)
     monkeypatch.setattr(progress, "ELSEWHERE", 0.16)
 
@@ -59,16 +59,16 @@ def test_a_terminal_shows_one_line_in_place(printed):
 
 def test_elsewhere_there_is_a_line_now_and_then(printed):
     """Each says how much is done, of how much, and how long the rest takes."""
-    begun = time.monotonic()
+    started = time.monotonic()
     lines = printed(terminal=False).splitlines()
-    most = 1 + (time.monotonic() - begun) / 0.16
+    most = 1 + (time.monotonic() - started) / 0.16
     rows = [re.fullmatch(r"parts: (\d+) of 40, about (\d+) s left", line) for line in lines]
     assert lines.count("a result") == 1
     assert 1 <= sum(row is not None for row in rows) <= most
 
 
-def test_a_command_that_prints_nothing_reports_what_it_does(monkeypatch):
-    """Once for each while in which it printed nothing else."""
+def test_a_silent_command_reports_its_stage(monkeypatch):
+    """A line is printed for each while without another one."""
     monkeypatch.setattr(progress, "ELSEWHERE", 0.1)
     monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
     text = []
@@ -83,16 +83,17 @@ def test_a_command_that_prints_nothing_reports_what_it_does(monkeypatch):
     assert 1 <= len(text) - 5 <= 3
 
 
-def test_what_follows_counts(clock):
-    """A stage of 4 s with a start of 2 s took 22 s, and 10 s as stored count as measured before."""
+def expect(*stages):
+    """Return an estimate that expects these stages."""
     estimate = Estimate()
-    estimate.expect(
-        [
-            CommandStage("one", 4),
-            CommandStage("two", 6),
-            CommandStage("three", 4, at_once=2, starts=0),
-        ]
-    )
+    estimate.expect(stages)
+    return estimate
+
+
+def test_later_stages_count_in_the_time_left(clock):
+    """A stage of 4 s with a start of 2 s took 22 s, and 10 s as stored count as measured before."""
+    last = CommandStage("three", 4, at_once=2, starts=0)
+    estimate = expect(CommandStage("one", 4), CommandStage("two", 6), last)
     estimate.begin("one")
     clock[0] = 22.0
     estimate.begin("two", 6)
@@ -101,11 +102,10 @@ def test_what_follows_counts(clock):
     assert estimate.seconds_left() == pytest.approx(2 * (6 + 2) + 2 * 2 - 5)
 
 
-def test_what_follows_is_expected_to_take_longer_on_a_busy_machine(clock, monkeypatch):
-    """Three processes wait for each core; what is measured later corrects that."""
+def test_later_stages_take_longer_on_a_busy_machine(clock, monkeypatch):
+    """With three processes per core the estimate is three times as long, until it is measured."""
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 3.0)
-    estimate = Estimate()
-    estimate.expect([CommandStage("one", 8), CommandStage("two", 8)])
+    estimate = expect(CommandStage("one", 8), CommandStage("two", 8))
     estimate.begin("one")
     assert estimate.seconds_left() == pytest.approx(3 * (8 + 2) * 2)
     clock[0] = 10.0
@@ -113,18 +113,16 @@ def test_what_follows_is_expected_to_take_longer_on_a_busy_machine(clock, monkey
     assert estimate.seconds_left() == pytest.approx(2 * (8 + 2))
 
 
-def test_the_next_stage_of_a_name_alone_has_other_parts(clock):
-    """What one framework needs says nothing of the next one."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("two", 5, starts=0), CommandStage("two", 7, starts=0)])
+def test_changed_parts_concern_the_next_stage_alone(clock):
+    """The parts of one framework do not predict those of the next."""
+    estimate = expect(CommandStage("two", 5, starts=0), CommandStage("two", 7, starts=0))
     estimate.change("two", 1)
     assert estimate.seconds_left() == pytest.approx(1 + 7)
 
 
 def test_no_more_time_is_left_than_the_command_may_take(clock):
-    """After its minutes there are ten seconds to judge; after these it is not known, never 0 s."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("one", 100)])
+    """Ten seconds for the judgement follow the limit; then no time is predicted."""
+    estimate = expect(CommandStage("one", 100))
     estimate.limit(30.0)
     estimate.begin("one")
     clock[0] = 10.0
@@ -134,9 +132,8 @@ def test_no_more_time_is_left_than_the_command_may_take(clock):
 
 
 def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
-    """What was before its first part is not repeated: ten parts of 3 s after a start of 50 s."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("one", 20)])
+    """The start of a stage is not repeated: ten parts of 3 s after 50 s leave 30 s."""
+    estimate = expect(CommandStage("one", 20))
     estimate.begin("one", 20)
     for number in range(10):
         clock[0] = 50.0 + 3 * number
@@ -147,9 +144,8 @@ def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
 
 
 def test_no_time_is_left_unknown_silently(clock):
-    """Of a stage without stored seconds the line reports how long the command has taken."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("one"), CommandStage("unknown")])
+    """Without stored seconds the line reports the time so far."""
+    estimate = expect(CommandStage("one"), CommandStage("unknown"))
     estimate.begin("one")
     clock[0] = 10.0
     assert estimate.line() == "one: about 10 s so far"
@@ -171,8 +167,7 @@ def test_seconds_that_were_measured_here_take_the_place_of_stored_ones(clock):
 
 def test_a_search_that_takes_longer_than_expected_goes_on(clock):
     """A quarter of its parts is expected to follow, and never nothing."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("one", 10)])
+    estimate = expect(CommandStage("one", 10))
     estimate.begin("one")
     for number in range(40):
         clock[0] = number + 1.0
@@ -182,15 +177,14 @@ def test_a_search_that_takes_longer_than_expected_goes_on(clock):
 
 def test_a_stage_that_is_skipped_is_over_when_a_later_one_begins(clock):
     """Nothing diverged, so that no culprit was looked for."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("one", 4), CommandStage("two", 1000), CommandStage("three", 1)])
+    estimate = expect(CommandStage("one", 4), CommandStage("two", 1000), CommandStage("three", 1))
     estimate.begin("one")
     clock[0] = 6.0
     estimate.begin("three")
     assert estimate.seconds_left() == pytest.approx(3.0)
 
 
-def test_what_follows_a_difference_counts_by_the_chance_of_one():
+def test_stages_after_a_difference_count_by_its_probability():
     """Trainings and starts: a detail that differs makes it certain, without one it is a chance."""
     options = SimpleNamespace(at_once=2, trace_all=False)
     maybe, certain = (
@@ -207,10 +201,9 @@ def test_what_follows_a_difference_counts_by_the_chance_of_one():
         assert maybe[name].starts == pytest.approx(chance * certain[name].starts)
 
 
-def test_a_stage_that_learns_what_follows_says_so(clock):
+def test_a_stage_can_correct_its_expected_parts(clock):
     """Ten parts took ten seconds, and so many as are expected from then on take as long each."""
-    estimate = Estimate()
-    estimate.expect([CommandStage("one", 4)])
+    estimate = expect(CommandStage("one", 4))
     estimate.begin("one")
     for _ in range(10):
         clock[0] += 1.0

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from rlregress import evidence, frameworks, pytest_plugin, suite
+from rlregress import evidence, frameworks, pytest_plugin
 from rlregress.details import catalogue, requested_names
 from rlregress.details.implementation import Implementation
 from rlregress.errors import UserError
@@ -25,13 +24,14 @@ from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
 from tools.conftest import pytest_terminal_summary
 from tools.tests.nightly import every
+from tools.tests.processes import run_pytest, run_python
 from tools.tests.small_adapters import SmallAdapter
 
 #: a framework with a probe for every detail, in two scopes
 PROBES = {
     (id, scope): (lambda inputs: None) for id in catalogue.ids() for scope in ("library", "script")
 }
-SOME = SmallAdapter(
+ADAPTER = SmallAdapter(
     {"probes": lambda: PROBES}, version="1.0", algorithms=("ppo", "sac", "td3"),
     behavior_only=("dqn",), expectations=Path(__file__).parent / "nothing-is-documented",
 )  # fmt: skip
@@ -42,7 +42,7 @@ def _config(**options):
     return SimpleNamespace(
         getoption=lambda name: options.get(name.removeprefix("--")),
         hook=SimpleNamespace(pytest_deselected=lambda items: left_out.extend(items)),
-        stash={pytest_plugin._ADAPTERS: [SOME]},
+        stash={pytest_plugin._ADAPTERS: [ADAPTER]},
         left_out=left_out,
     )
 
@@ -59,15 +59,15 @@ class Item:
         return name if self.marked else None
 
 
-def _of_detail(id, marked=False):
-    implementation = Implementation(SOME, catalogue.get(id), "library", None)
+def _make_detail_item(id, marked=False):
+    implementation = Implementation(ADAPTER, catalogue.get(id), "library", None)
     return Item(f"{'specification' if marked else 'detail'} {id}", marked=marked,
                 implementation=implementation)  # fmt: skip
 
 
-def _of_claim(subject):
+def _make_claim_item(subject):
     claim = SimpleNamespace(subject=subject)
-    return Item(f"claim {subject}", claim=claim, framework_of_claim=SOME)
+    return Item(f"claim {subject}", claim=claim, framework_of_claim=ADAPTER)
 
 
 #: options -> what is collected, what stays in its order, and what is left out: the names of tests
@@ -97,13 +97,13 @@ def _item(name):
     if not subject:
         return Item(name, folder="tests_behavior" if name == "behaves" else "tests_unit")
     if kind == "claim":
-        return _of_claim(subject)
-    return _of_detail(subject, marked=kind == "specification")
+        return _make_claim_item(subject)
+    return _make_detail_item(subject, marked=kind == "specification")
 
 
 @pytest.mark.parametrize("options", SELECTIONS, ids=str)
-def test_what_explains_most_comes_first_and_options_leave_the_rest_out(options):
-    """A detail leaves out what is not about it, an algorithm the families of the others."""
+def test_options_select_tests_and_details_come_first(options):
+    """A detail leaves out tests of other details, an algorithm the families of others."""
     collected, selected, left_out = SELECTIONS[options]
     items, config = list(map(_item, collected)), _config(**dict(options))
     pytest_plugin.pytest_collection_modifyitems(config, items)
@@ -112,7 +112,7 @@ def test_what_explains_most_comes_first_and_options_leave_the_rest_out(options):
 
 
 @pytest.mark.parametrize(
-    ("marked", "chosen", "ids"),
+    ("marked", "requested", "ids"),
     [
         (False, None, ["some-ppo", "some-sac", "some-td3"]),
         (True, None, ["some-ppo", "some-sac", "some-td3", "some-dqn"]),
@@ -120,30 +120,30 @@ def test_what_explains_most_comes_first_and_options_leave_the_rest_out(options):
         (False, "dqn", []),
     ],
 )
-def test_what_no_cell_trains_is_asked_by_tests_that_are_marked(marked, chosen, ids):
+def test_algorithms_without_cells_need_a_marker(marked, requested, ids):
     """A test of every algorithm is not one of those without cells, unless it is marked so."""
-    made = []
+    parametrized = []
     needs = SimpleNamespace(
-        config=_config(algorithm=chosen),
+        config=_config(algorithm=requested),
         fixturenames=["framework", "algorithm"],
         definition=SimpleNamespace(
             get_closest_marker=lambda name: SimpleNamespace(args=()) if marked else None
         ),
-        parametrize=lambda names, values, ids: made.extend(ids),
+        parametrize=lambda names, values, ids: parametrized.extend(ids),
     )
     pytest_plugin._parametrize_frameworks(needs)
-    assert made == ids
+    assert parametrized == ids
 
 
-def test_a_test_is_marked_with_what_it_is_about():
-    """By its framework, its algorithm or the family of its detail, and slow if it trains."""
+def test_a_test_is_marked_with_its_subjects():
+    """Markers are its framework, its algorithm or family, and slow if it trains."""
 
     def marks(item):
         return subjects.marks_of(item, subjects.selectable_names())
 
     sb3 = frameworks.get("sb3")
-    assert marks(_of_detail("gae.truncation")) == {"gae"}
-    assert marks(_of_claim("sac.discount")) == {"sac"}
+    assert marks(_make_detail_item("gae.truncation")) == {"gae"}
+    assert marks(_make_claim_item("sac.discount")) == {"sac"}
     behaves = {"framework": sb3, "algorithm": "td3"}
     assert marks(Item("behaves", **behaves)) == {"sb3", "td3"}
     assert marks(Item("behaves", **behaves, marked=True)) == {"sb3", "td3", "slow"}
@@ -156,11 +156,11 @@ def test_a_test_is_marked_with_what_it_is_about():
 def _implementations(*markers):
     definition = SimpleNamespace(nodeid="test_some", iter_markers=lambda name: iter(markers))
     metafunc = SimpleNamespace(definition=definition, config=_config())
-    return [found.name for found in pytest_plugin._implementations(metafunc)]
+    return [implementation.name for implementation in pytest_plugin._implementations(metafunc)]
 
 
 def _undocumented(adapter, id):
-    scopes = [scope for of, scope in adapter.observe.probes() if of == id]
+    scopes = [scope for detail, scope in adapter.observe.probes() if detail == id]
     return [Implementation(adapter, catalogue.get(id), scope, None) for scope in scopes]
 
 
@@ -181,11 +181,11 @@ def test_a_test_of_several_details_is_refused(arguments):
         _implementations(*(SimpleNamespace(args=argument) for argument in arguments))
 
 
-def test_details_are_named_whole_or_by_their_beginning():
+def test_details_are_selected_by_id_or_its_beginning():
     """A family, a part of it, an id; a name that only begins the same way is another one."""
-    chosen = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
+    ids = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
     losses = {f"sac.critic_loss.{name}" for name in ("distance", "reduction", "scale")}
-    assert chosen == {"gae.value_target", *losses}
+    assert ids == {"gae.value_target", *losses}
     sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
     assert requested_names.find_detail_ids(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
@@ -212,7 +212,7 @@ def test_a_detail_that_does_not_exist_is_an_error(name, message):
 
 def test_a_test_that_asserts_nothing_is_an_error():
     """Asking alone proves nothing; once something was asserted, the test stands."""
-    implementation = Implementation(SOME, catalogue.get("sac.actor_loss"), "library", None)
+    implementation = Implementation(ADAPTER, catalogue.get("sac.actor_loss"), "library", None)
     item = Item("asks", implementation=implementation)
 
     def call():
@@ -230,30 +230,20 @@ def test_a_test_that_asserts_nothing_is_an_error():
 @pytest.mark.usefixtures("warm_python")
 def test_the_folder_of_formulas_asks_every_detail():
     """Every detail is a test of ``tests_unit``, in every scope: a file that goes is missed here."""
-    command = [sys.executable, "-m", "pytest", "tests_unit", "--collect-only", "-q"]
-    listed = subprocess.run(
-        [*command, "-p", "no:cacheprovider", "--framework", "sb3"],
-        cwd=suite.root(), env=worker_launch.worker_environment(),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    collected = set(re.findall(r"test_detail\[(.*)\]$", listed.stdout, re.MULTILINE))
+    process = run_pytest("tests_unit", "--collect-only", "-q", "--framework", "sb3")
+    collected = set(re.findall(r"test_detail\[(.*)\]$", process.stdout, re.MULTILINE))
     probes = requested_names.list_probes(frameworks.get("sb3"))
     assert {f"{id}-sb3-{scope}" for id, scope in probes} - collected == set()
 
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
-    """What the markers leave out is reported as not asked; nothing is said to hold."""
-    command = [sys.executable, "-m", "pytest", "tests_unit/test_sac.py", "-p", "no:cacheprovider"]
-    ended = subprocess.run(
-        [*command, "-m", "sac and sb3 and not slow", "--detail", "sac.critic_loss.scale"]
-        + ["--framework", "sb3", "--rlregress-report", str(tmp_path / "report"), "-q"],
-        cwd=suite.root(), env=worker_launch.worker_environment(),
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout
-    every = len({id for id, _ in requested_names.list_probes(frameworks.get("sb3"))})
-    assert f"verdict sb3: could not judge ({every - 1} of {every} details were not" in ended.stdout
+    """Deselected details are reported as not checked, and the verdict is no 'holds'."""
+    options = "tests_unit/test_sac.py -q --detail sac.critic_loss.scale --framework sb3"
+    markers = ("-m", "sac and sb3 and not slow")
+    run = run_pytest(*options.split(), *markers, "--rlregress-report", tmp_path / "report")
+    total = len({id for id, _ in requested_names.list_probes(frameworks.get("sb3"))})
+    assert f"verdict sb3: could not judge ({total - 1} of {total} details were not" in run.stdout
     verdict = json.loads((tmp_path / "report" / "verdict.json").read_text())
     assert verdict["exit_code"] == 2
     assert verdict["unjudged"] == ["tests of sb3 behavior"]
@@ -271,53 +261,53 @@ def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
 def test_a_test_has_one_name_wherever_it_lies(nodeid):
     """The tests of an installed wheel are named, and counted, as those of a checkout."""
     report = SimpleNamespace(nodeid=nodeid, longrepr="")
-    found = evidence.build_uncollected_entry(report)
-    assert (found["test"], found["tier"]) == ("tests_unit/test_sac.py::test_scale[a/b::c]", "unit")
+    entry = evidence.build_uncollected_entry(report)
+    assert (entry["test"], entry["tier"]) == ("tests_unit/test_sac.py::test_scale[a/b::c]", "unit")
 
 
-def _said(answers, **options):
+def _list_lines(answers, **options):
     config = _config(**options)
     config.stash[pytest_plugin._ADAPTERS] = [frameworks.get("sb3")]
-    asked_ = {"framework": "sb3", "scope": "library", "found": "half"}
-    return list(pytest_plugin._details_lines(config, [{**asked_, "detail": id} for id in answers]))
+    common = {"framework": "sb3", "scope": "library", "found": "half"}
+    return list(pytest_plugin._details_lines(config, [{**common, "detail": id} for id in answers]))
 
 
-def test_a_session_says_how_many_details_it_asked():
-    """A session that asked some says what else the options select, and how much that is."""
+def test_a_session_reports_how_many_details_it_checked():
+    """A session reports how many details it checked, and the options that left out the others."""
     family = [id for id in catalogue.ids() if id.startswith("sac.critic_loss.")]
-    every = len(frameworks.get("sb3").observe.probes())
+    total = len(frameworks.get("sb3").observe.probes())
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
-        [line] = _said(family, **{name: value})
+        [line] = _list_lines(family, **{name: value})
         option = {"detail": "--detail", "keyword": "-k", "markexpr": "-m"}[name]
-        checked = f"sb3: {len(family)} of {every} details checked"
+        checked = f"sb3: {len(family)} of {total} details checked"
         assert line == f"{checked}, the others not selected ({option} {value})"
     scale = "sac.critic_loss.scale"
-    [line] = _said([scale], algorithm="ppo")
+    [line] = _list_lines([scale], algorithm="ppo")
     assert "were not checked: atari." in line
-    assert _said([]) == []
+    assert _list_lines([]) == []
 
 
 @pytest.mark.usefixtures("warm_python")
 def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
-    """Of a copy with a fault: the file that was imported, once for all tests of the detail."""
+    """The message names the file of the faulty copy, once for all tests of the detail."""
     [fault] = fault_tables.select_faults(DETAILS, ["sb3"], ["sac_critic_loss_not_halved"])
     only = ["--framework", "sb3", "--detail", "sac.critic_loss", "-p", "no:cacheprovider"]
-    ended = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
-    header, _, rest = ended.stdout.partition("rootdir")
+    process = injection.run_injected(fault, ["-m", "pytest", "tests_unit", *only])
+    header, _, output = process.stdout.partition("rootdir")
     folder = re.search(r"^sb3: stable-baselines3 [\d.]+, .*\((.*)\)$", header, re.MULTILINE)[1]
-    _, _, folded = rest.partition("failed tests are about 1 detail:\n")
+    _, _, folded = output.partition("failed tests are about 1 detail:\n")
     line = folded.splitlines()[0]
     assert re.match(r"  sac\.critic_loss\.scale: \d+ tests; ", line)
     assert f"{Path(folder).parent}/{fault.file}" in line
-    assert "- deciding code -" in rest
+    assert "- deciding code -" in output
 
 
 @pytest.mark.parametrize(
-    ("given", "options", "used"),
+    ("variables", "options", "used"),
     every(3, [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)]),
 )  # fmt: skip
-def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, options, used):
-    """With one more on a busy machine the tests of formulas took seven times as long."""
+def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, variables, options, used):
+    """The variable is 1, the user's value, or unset with ``--unpinned``."""
     asking = tmp_path / "test_asking.py"
     asking.write_text(
         "import os\n"
@@ -325,59 +315,51 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, given, o
     )
     mine = worker_launch.worker_environment(pinned=False)
     outside = {name: value for name, value in mine.items() if name != "OMP_NUM_THREADS"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "rlregress.pytest_plugin",
-         "-p", "no:cacheprovider", "--rootdir", tmp_path, *options, asking],
-        cwd=tmp_path, env=outside | given, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    words = ("-m", "pytest", "-q", "-p", "rlregress.pytest_plugin", "-p", "no:cacheprovider")
+    words = (*words, "--rootdir", tmp_path, *options, asking)
+    run_python(*words, cwd=tmp_path, env=outside | variables)
 
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
-    """What judges trainings takes long to import, and a test of formulas judges none."""
+    """Tests of formulas import no module of the gate, which takes long."""
     watcher = tmp_path / "watcher.py"
     watcher.write_text(
         "import sys\ndef pytest_unconfigure():\n"
         "    print('imported:', *sorted(n for n in sys.modules if n.startswith('rlregress.gate.')))"
     )
-    words = "-m pytest -q -s -p no:cacheprovider -p watcher tests_unit/test_gae.py --framework sb3"
-    environment = worker_launch.worker_environment()
-    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    ended = subprocess.run(
-        [sys.executable, *words.split()],
-        cwd=suite.root(), env=environment, capture_output=True, text=True,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert ended.stdout.splitlines()[-1] == "imported:"
+    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
+    words = "-q -s -p watcher tests_unit/test_gae.py --framework sb3"
+    process = run_pytest(*words.split(), variables={"PYTHONPATH": path})
+    assert process.stdout.splitlines()[-1] == "imported:"
 
 
 TOTAL = "  100 s 100%    85 in all"
 
 
 @pytest.mark.parametrize(
-    ("slowest", "listed", "lines"),
+    ("slowest", "number", "lines"),
     [
         (90.0, 2, ["   93 s  93%    80 a.py", "    7 s   7%     5 b.py", TOTAL]),
         (90.0, 1, ["   93 s  93%    80 a.py", TOTAL]),
         (1.0, 2, []),
     ],
 )
-def test_a_long_run_ends_with_its_dearest_files(slowest, listed, lines):
+def test_a_long_run_ends_with_its_dearest_files(slowest, number, lines):
     """Set-up, test and clean-up of all tests of a file count, those that failed as well."""
     printed = []
 
     def report(name, when, duration, cpu_seconds=None):
         properties = [("cpu seconds", cpu_seconds)] if cpu_seconds else []
-        of = (name, ("", 0, ""), {}, "failed", None, when)
-        return pytest.TestReport(*of, duration=duration, user_properties=properties)
+        common = (name, ("", 0, ""), {}, "failed", None, when)
+        return pytest.TestReport(*common, duration=duration, user_properties=properties)
 
     reports = [report("a.py::one", "setup", 3.0), report("a.py::one", "call", slowest),
                report("a.py::one", "teardown", 0.0, 80.0),
                report("b.py::two", "call", 7.0, 5.0)]  # fmt: skip
     terminal = SimpleNamespace(
         stats={"": reports[:1], "passed": reports[1:3], "failed": reports[3:], "warnings": [None]},
-        config=SimpleNamespace(getoption={"--dearest": listed}.get),
+        config=SimpleNamespace(getoption={"--dearest": number}.get),
         section=lambda title: None,
         line=printed.append,
     )
@@ -390,10 +372,10 @@ def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp
     """The time left has no fresh seeds of a cell that was recorded with this torch."""
     selection = cell_selection.Selection("short", cells="sb3-ppo-Reacher-v4-short")
     session = open_session(selection, 0, str(tmp_path), replay_seed=0)
-    [of] = session.replays.values()
-    monkeypatch.setitem(of.job.versions, "torch", torch)
-    monkeypatch.setitem(of.stored.versions, "torch", "2.13.0+cpu")
+    [replay] = session.replays.values()
+    monkeypatch.setitem(replay.job.versions, "torch", torch)
+    monkeypatch.setitem(replay.stored.versions, "torch", "2.13.0+cpu")
     config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
     _, most, seconds, _ = pytest_plugin._runs(config)
     assert most == session.max_runs
-    assert (seconds > 2 * of.run.time.cpu_seconds + 5) == (torch == "2.0.0")
+    assert (seconds > 2 * replay.run.time.cpu_seconds + 5) == (torch == "2.0.0")

@@ -25,18 +25,18 @@ class Agent:
 """
 
 
-def test_functions_are_named_by_what_they_stand_in():
+def test_functions_are_named_by_their_class_and_outer_function():
     """Methods carry their class, inner functions their outer one; decorators belong to them."""
-    found = source.parse(TEXT).functions
-    assert [(f.name, f.first, f.last) for f in found] == [
+    parsed = source.parse(TEXT).functions
+    assert [(f.name, f.first, f.last) for f in parsed] == [
         ("Agent.rate", 3, 7), ("Agent.rate.inner", 5, 6), ("Agent.step", 9, 16)
     ]  # fmt: skip
 
 
 def test_the_innermost_function_of_a_line_is_found():
-    """What stands in no function is of the module."""
-    found = source.parse(TEXT)
-    assert [found.function(line) for line in (2, 4, 6, 16)] == [
+    """A line outside of functions belongs to the module."""
+    parsed = source.parse(TEXT)
+    assert [parsed.function(line) for line in (2, 4, 6, 16)] == [
         "<module>", "Agent.rate", "Agent.rate.inner", "Agent.step"
     ]  # fmt: skip
 
@@ -48,7 +48,7 @@ def test_a_test_on_one_line_with_its_body_is_left_out():
 
 
 def test_a_file_that_is_no_python_has_no_functions(tmp_path):
-    """It is left alone, without an error."""
+    """A file with a syntax error gives no functions, and no error."""
     path = tmp_path / "x.py"
     path.write_text("def (:")
     assert source.parse_file(str(path)) is None

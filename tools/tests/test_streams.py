@@ -1,4 +1,4 @@
-"""What a command prints: nobody reads it, there is no room for it, or it tries to break out."""
+"""Output to closed, full or hostile streams is handled and harmless."""
 
 from __future__ import annotations
 
@@ -16,22 +16,16 @@ from rlregress.cli import ci_annotations as hosts
 from rlregress.cli import output
 from rlregress.errors import UserError
 from tools.tests.nightly import every
+from tools.tests.processes import run_python
 
 
-def started(*arguments: str, **more) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "rlregress", *arguments],
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        timeout=60,
-        check=False,
-        **more,
-    )
+def run_command(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    """Run the command in its own process."""
+    options |= {"stdin": subprocess.DEVNULL, "timeout": 60, "code": None}
+    return run_python("-m", "rlregress", *arguments, **options)
 
 
-def store_with(folder: Path, *damaged: str) -> str:
+def make_store(folder: Path, *damaged: str) -> str:
     """A store with records that are damaged."""
     (folder / "cell").mkdir(parents=True)
     for name in damaged:
@@ -45,11 +39,11 @@ def store_with(folder: Path, *damaged: str) -> str:
 )
 def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     """The command ends silently: with its exit code if that is known, else as SIGPIPE ends one."""
-    store = store_with(tmp_path / "runs", "0000-damaged")
+    store = make_store(tmp_path / "runs", "0000-damaged")
     reading, writing = os.pipe()
     os.close(reading)
     words = [] if command == "details" else ["--store", store]
-    process = started(*command.split(), *words, stdout=writing)
+    process = run_command(*command.split(), *words, stdout=writing)
     os.close(writing)
     assert (process.returncode, process.stderr) == (code, "")
 
@@ -59,12 +53,12 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
     every(4, ["--version", "--help", "plan --help", "details", "runs status --store {}",
               "runs status --verify --store {}", "plan --framework sb3"]),
 )  # fmt: skip
-def test_an_output_without_room_is_said(words, tmp_path):
+def test_a_full_output_is_one_sentence(words, tmp_path):
     """One sentence, and no complaint of Python as it ends."""
-    store = store_with(tmp_path / "runs", "0000-damaged")
-    words = [each.format(store) for each in words.split()]
+    store = make_store(tmp_path / "runs", "0000-damaged")
+    words = [word.format(store) for word in words.split()]
     with open("/dev/full", "w", encoding="utf-8") as full:
-        process = started(*words, stdout=full)
+        process = run_command(*words, stdout=full)
     assert process.returncode == 2
     assert process.stderr == (
         "rlregress: the output of the command cannot be written: No space left on device; "
@@ -80,7 +74,7 @@ def test_an_output_without_room_is_said(words, tmp_path):
 )  # fmt: skip
 def test_streams_that_are_closed_are_those_of_nobody(words, closed, code, tmp_path):
     """The exit code says it alone; 1 would be a verdict."""
-    store_with(tmp_path / "runs", "0000-damaged")
+    make_store(tmp_path / "runs", "0000-damaged")
     line = f'"{sys.executable}" -m rlregress {words} {closed}'
     process = subprocess.run(line, shell=True, capture_output=True, text=True, cwd=tmp_path)
     assert (process.returncode, "Traceback" in process.stdout + process.stderr) == (code, False)
@@ -94,20 +88,20 @@ def test_streams_that_are_closed_are_those_of_nobody(words, closed, code, tmp_pa
                 for name in ("GITHUB_WORKSPACE", "MPLCONFIGDIR", "XDG_CONFIG_HOME"))]),
 )  # fmt: skip
 def test_a_variable_that_names_a_loop_of_links_is_no_error_of_the_suite(name, words, tmp_path):
-    """Nor is one that says something else than how wide a terminal is."""
+    """Variables with loops of links or wrong widths cause no traceback."""
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    more = ["--store", store_with(tmp_path / "runs")] if words == ["runs", "status"] else []
+    store = ["--store", make_store(tmp_path / "runs")] if words == ["runs", "status"] else []
     widths = {"COLUMNS": "9" * 11, "TERMINAL_WIDTH": "wide", "MPLBACKEND": "agg"}
     environment = {**os.environ, **widths, name: str(loop)}
-    process = started(*words, *more, stdout=subprocess.PIPE, env=environment)
+    process = run_command(*words, *store, stdout=subprocess.PIPE, env=environment)
     assert "Traceback" not in process.stderr
     assert "error of the suite" not in process.stderr
     assert process.returncode == (2 if words[0] == "upgrade" else 0)
 
 
 def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
-    """Nor is a page of a run a pipe, which nobody may ever read."""
+    """A loop of links is its own top; a pipe is no page of a run."""
     loop, pipe = tmp_path / "loop", tmp_path / "pipe"
     loop.symlink_to(loop)
     os.mkfifo(pipe)
@@ -121,7 +115,7 @@ def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "parts", ["# #[error]x", "## [error]x", "##vso [task]", ": :error::x", "\t ::error::x"]
 )
-def test_a_command_in_several_writes_is_none(command, monkeypatch, parts):
+def test_a_workflow_command_in_several_writes_is_escaped(command, monkeypatch, parts):
     """A host of code reads whole lines."""
     monkeypatch.setattr(cli, "_run", lambda: print(*parts.split(" "), sep="") or 0)
     _, text, _ = command()
@@ -129,7 +123,7 @@ def test_a_command_in_several_writes_is_none(command, monkeypatch, parts):
 
 
 def test_a_user_without_a_name_is_given_one(command, monkeypatch, tmp_path):
-    """In a container a user id may have none; libraries ask for it when they are imported."""
+    """A user id without a name gets one before libraries ask for it."""
 
     def unknown() -> str:
         if "USER" not in os.environ:
@@ -138,32 +132,20 @@ def test_a_user_without_a_name_is_given_one(command, monkeypatch, tmp_path):
 
     monkeypatch.delenv("USER", raising=False)
     monkeypatch.setattr(getpass, "getuser", unknown)
-    code, _, error = command("runs", "status", "--store", store_with(tmp_path / "runs"))
+    code, _, error = command("runs", "status", "--store", make_store(tmp_path / "runs"))
     assert (code, error) == (0, "")
     assert getpass.getuser() == f"uid-{os.getuid()}"
     monkeypatch.delenv("USER")
 
 
-def test_what_a_file_holds_is_shown_and_not_obeyed(command, tmp_path):
-    """Escape sequences and commands of hosts of code, in the name of a record and in a reason."""
-    store = tmp_path / "runs"
-    store_with(store, "1000-abc")
-    (store / "cell" / "1000-abc.failed").write_text("::error::y\n::error::z\x1b[2J")
-    for options in ([], ["--verify"]):
-        _, text, error = command("runs", "status", *options, "--store", str(store))
-        assert "\x1b" not in text + error
-        assert not any(line.lstrip().startswith("::") for line in (text + error).splitlines())
-
-
 @pytest.mark.usefixtures("warm_python")
-def test_what_a_failing_test_says_is_not_obeyed_either(tmp_path):
+def test_the_message_of_a_failed_test_is_not_obeyed(tmp_path):
     """A failure of pytest tells what a record holds."""
     test = tmp_path / "test_it.py"
     text = "a\n::error::x\x1b]0;t\x07"
     test.write_text(f"import pytest\ndef test_it():\n    pytest.fail({text!r}, pytrace=False)\n")
-    words = ["-m", "pytest", "-p", "rlregress.pytest_plugin", "-q", str(test)]
-    process = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path)
-    assert process.returncode == 1
+    words = ("-m", "pytest", "-p", "rlregress.pytest_plugin", "-q", test)
+    process = run_python(*words, code=1, cwd=tmp_path)
     assert ": :error::x\\x1b]0;t\\x07" in process.stdout
     assert "\x1b" not in process.stdout
     assert "\n::" not in process.stdout

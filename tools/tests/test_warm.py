@@ -16,10 +16,11 @@ import pytest
 from rlregress.inside import child_environment
 from tests_performance import warm
 from tests_performance.conftest import begins_warm
+from tools.tests.processes import run_python
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="it takes Linux")
 
-TOLD = """
+REPORT = """
 import json, os, random, sys
 import numpy as np
 told = {
@@ -32,39 +33,32 @@ print(json.dumps(told))
 """
 
 
-def told(python: str, arguments: list[str], folder: Path) -> dict:
-    """What a process tells of itself."""
+def run_report(python: str, arguments: list[str], folder: Path) -> dict:
+    """Return a process's report of itself."""
     variables = {**os.environ, "GIVEN": "here", "PYTHONPATH": "below"}
     variables.pop("HOME", None)
-    ended = subprocess.run(
-        [python, *arguments, "one", "-two"],
-        cwd=folder,
-        env=variables,
-        input="words",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return json.loads(ended.stdout)
+    words = (*arguments, "one", "-two")
+    process = run_python(*words, python=python, cwd=folder, env=variables, input="words")
+    return json.loads(process.stdout)
 
 
 @pytest.mark.parametrize("how", ["command", "script", "module"])
-def test_it_is_what_python_starts(how, warm_executable, tmp_path):
+def test_a_warm_process_equals_a_process_of_python(how, warm_executable, tmp_path):
     """Arguments, folder, variables, input and path are the same; only torch is there already."""
-    (tmp_path / "telling.py").write_text(TOLD, encoding="utf-8")
+    (tmp_path / "telling.py").write_text(REPORT, encoding="utf-8")
     arguments = {
-        "command": ["-W", "ignore", "-c", TOLD],
+        "command": ["-W", "ignore", "-c", REPORT],
         "script": ["telling.py"],
         "module": ["-m", "telling"],
     }[how]
-    warm = told(warm_executable, arguments, tmp_path)
-    again = told(warm_executable, arguments, tmp_path)
-    cold = told(sys.executable, arguments, tmp_path)
+    warm = run_report(warm_executable, arguments, tmp_path)
+    second = run_report(warm_executable, arguments, tmp_path)
+    cold = run_report(sys.executable, arguments, tmp_path)
     assert warm.pop("torch") is True
     assert cold.pop("torch") is False
     # what is drawn without a seed is not what another process draws
-    drawn = [each.pop("drawn") for each in (warm, again, cold)]
-    assert len({value for pair in drawn for value in pair}) == 6
+    draws = [answer.pop("drawn") for answer in (warm, second, cold)]
+    assert len({value for pair in draws for value in pair}) == 6
     assert warm == cold
 
 
@@ -72,24 +66,20 @@ def test_it_is_what_python_starts(how, warm_executable, tmp_path):
     ("text", "status"), [("raise SystemExit(7)", 7), ("1 / 0", 1), ("pass", 0), ("exit('x')", 1)]
 )
 def test_it_ends_as_python_ends(warm_executable, text, status):
-    """With the status and the last words of the main module; what is to be done at exit is done."""
+    """Status, error output and exit handlers are those of Python."""
     text = f"import atexit; atexit.register(print, 'bye')\n{text}"
-    ended = [
-        subprocess.run([python, "-c", text], capture_output=True, text=True)
-        for python in (warm_executable, sys.executable)
-    ]
-    assert ended[0].returncode == ended[1].returncode == status
-    assert ended[0].stdout == ended[1].stdout == "bye\n"
-    assert ended[0].stderr.splitlines()[-1:] == ended[1].stderr.splitlines()[-1:]
+    executables = (warm_executable, sys.executable)
+    warm, cold = (run_python("-c", text, python=python, code=status) for python in executables)
+    assert warm.stdout == cold.stdout == "bye\n"
+    assert warm.stderr.splitlines()[-1:] == cold.stderr.splitlines()[-1:]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_it_ends_with_the_process_that_was_started(warm_executable, number):
-    """A signal to what was started reaches it, and is the status; nothing runs on."""
+    """A signal to the client reaches the process, sets its status, and leaves nothing running."""
     text = "import os, time; print(os.getpid(), flush=True); time.sleep(100)"
-    with subprocess.Popen(
-        [warm_executable, "-c", text], stdout=subprocess.PIPE, text=True
-    ) as process:
+    command = [warm_executable, "-c", text]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         running = Path("/proc") / process.stdout.readline().strip()
         assert running.exists()
@@ -102,23 +92,18 @@ def test_it_ends_with_the_process_that_was_started(warm_executable, number):
     raise AssertionError(f"{running} runs on")
 
 
-@pytest.mark.parametrize("begun", [b"", (100).to_bytes(8, "big") + b"{"])
-def test_a_caller_that_ends_early_harms_no_other(warm_executable, begun):
-    """Whether it has said nothing or a part, those before it and after it are served."""
+@pytest.mark.parametrize("sent", [b"", (100).to_bytes(8, "big") + b"{"])
+def test_a_caller_that_ends_early_harms_no_other(warm_executable, sent):
+    """Earlier and later callers are served after one that sends nothing or a part."""
     folder = str(Path(warm_executable).parent)
     text = "print('begun', flush=True); input(); raise SystemExit(7)"
-    with subprocess.Popen(
-        [warm_executable, "-c", text],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as running:
+    command, pipe = [warm_executable, "-c", text], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "begun\n"
         try:
             with warm._connected(folder) as connection:
-                connection.sendall(begun)
+                connection.sendall(sent)
             after = subprocess.run([warm_executable, "-c", "raise SystemExit(5)"], timeout=20)
             running.communicate("\n", timeout=20)
         finally:
@@ -127,29 +112,22 @@ def test_a_caller_that_ends_early_harms_no_other(warm_executable, begun):
 
 
 def test_a_module_of_its_own_is_not_hidden(warm_executable, tmp_path):
-    """Where the path has another torch, that is imported, as Python does."""
+    """A torch on the path is imported, as Python does."""
     (tmp_path / "torch.py").write_text("VALUE = 3\n", encoding="utf-8")
-    text = subprocess.run(
-        [warm_executable, "-c", "import torch; print(torch.VALUE)"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert text.stdout == "3\n"
+    words = ("-c", "import torch; print(torch.VALUE)")
+    variables = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    assert run_python(*words, python=warm_executable, env=variables).stdout == "3\n"
 
 
 @pytest.mark.parametrize("options", [["-u"], []])
-def test_output_is_unbuffered_where_python_is_told_so(warm_executable, options):
-    """What is written is there when the process ends at once, with ``-u`` and not without."""
+def test_output_is_unbuffered_with_its_option(warm_executable, options):
+    """Output is there when the process ends at once, with ``-u`` and not without."""
     text = "import os, sys; sys.stdout.write('here'); os._exit('torch' in sys.modules)"
     variables = {name: v for name, v in os.environ.items() if name != "PYTHONUNBUFFERED"}
-    warm, cold = (
-        subprocess.run([python, *options, "-c", text], stdout=subprocess.PIPE, env=variables)
-        for python in (warm_executable, sys.executable)
-    )
-    assert warm.stdout == cold.stdout == (b"here" if options else b"")
-    assert (warm.returncode, cold.returncode) == (1, 0)
+    words = (*options, "-c", text)
+    warm = run_python(*words, python=warm_executable, code=1, env=variables)
+    cold = run_python(*words, env=variables)
+    assert warm.stdout == cold.stdout == ("here" if options else "")
 
 
 def test_limits_that_say_the_same_share_a_server():
@@ -163,11 +141,11 @@ def test_limits_that_say_the_same_share_a_server():
 def test_each_variable_of_a_child_process_has_its_own_server():
     """No process gets a torch that was loaded with another value of a variable that we set."""
     with mock.patch.dict(os.environ, clear=True):
-        made = child_environment.make_environment(compiled=False, portable=True)
-    made["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
-    key = warm._key(made)
+        environ = child_environment.make_environment(compiled=False, portable=True)
+    environ["NPY_DISABLE_CPU_FEATURES"] = "AVX512F"
+    key = warm._key(environ)
     # a child reads where its temporary files are when it writes the first
-    assert [name for name in made if warm._key({**made, name: "other"}) == key] == ["TMPDIR"]
+    assert [name for name in environ if warm._key({**environ, name: "other"}) == key] == ["TMPDIR"]
 
 
 def test_no_process_whose_memory_is_measured_begins_with_torch():

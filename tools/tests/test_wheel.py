@@ -1,4 +1,4 @@
-"""What a wheel holds is enough: in an empty folder, with nothing of the checkout in sight."""
+"""A wheel is enough to work in an empty folder without the checkout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rlregress.upgrade import installer
 
 BUILDS = "hatchling comes with: pip install -e .[dev]"
 #: what a wheel takes from the top of the checkout
-TAKEN = ("pyproject.toml", "conftest.py", "baselines/", "tests_unit/", "tests_behavior/",
+SUITE_FILES = ("pyproject.toml", "conftest.py", "baselines/", "tests_unit/", "tests_behavior/",
          "tests_performance/")  # fmt: skip
 LIBRARY = "tools/rlregress/"
 #: package -> the data that it alone reads, and that its own wheel holds
@@ -50,22 +50,22 @@ def _call(
 
 def _in_git() -> list[str]:
     """Files of the checkout that git has or would take."""
-    listed = subprocess.run(
+    process = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=suite.root(), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    if listed.returncode:
+    if process.returncode:
         pytest.skip("this is no clone: nothing says which files belong to the project")
-    return [name for name in listed.stdout.splitlines() if (suite.root() / name).is_file()]
+    return [name for name in process.stdout.splitlines() if (suite.root() / name).is_file()]
 
 
 def test_a_wheel_takes_all_tests_and_data():
     """The library, the tests and the baselines go into a wheel, but for data of other packages."""
     files = _in_git()
     expected = {name.removeprefix("tools/") for name in files if name.startswith(LIBRARY)}
-    others = re.compile("|".join(OWN_DATA.values()))
-    taken = [name for name in files if name.startswith(TAKEN) and not others.match(name)]
-    expected |= {f"rlregress/suite/{name}" for name in taken}
+    foreign = re.compile("|".join(OWN_DATA.values()))
+    names = [name for name in files if name.startswith(SUITE_FILES) and not foreign.match(name)]
+    expected |= {f"rlregress/suite/{name}" for name in names}
     assert _in_wheel(suite.root()) == expected
 
 
@@ -110,7 +110,7 @@ cli.main()
      ({"study": "rlregress_studies.gone:STUDY"}, ["study", "--help"],
       "which cannot be imported (No module named 'rlregress_studies.gone')")],
 )  # fmt: skip
-def test_commands_of_a_missing_package_say_what_to_install(points, words, reason):
+def test_commands_of_a_missing_package_name_it(points, words, reason):
     """Entry points are asked: the folders of a clone can be imported all the same."""
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -124,9 +124,9 @@ def test_commands_of_a_missing_package_say_what_to_install(points, words, reason
         f"rlregress: 'rlregress {words[0]}' is in the package rlregress-{package}, {reason}; "
         f"install it from a clone of rlregress: pip install ./tools/rlregress_{package}\n"
     )
-    listed = run("--help").stdout
-    assert "  trend " in listed
-    assert f"  {words[0]} " not in listed
+    help_text = run("--help").stdout
+    assert "  trend " in help_text
+    assert f"  {words[0]} " not in help_text
 
 
 def _in_wheel(project: Path) -> set[str]:
@@ -134,13 +134,13 @@ def _in_wheel(project: Path) -> set[str]:
     wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
     builder = wheel.WheelBuilder(str(project))
     forced = builder.recurse_forced_files(builder.config.get_force_include())
-    taken = [*builder.recurse_selected_project_files(), *forced]
-    return {file.distribution_path for file in taken}
+    selected = [*builder.recurse_selected_project_files(), *forced]
+    return {file.distribution_path for file in selected}
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """Where a wheel and another package are installed, as far as finding the suite goes."""
+    """A folder with an installed wheel and another package, as far as finding the suite goes."""
     site, library = tmp_path / "site", Path(suite.__file__).parents[1]
     shutil.copytree(library / "suite", site / "rlregress" / "suite")
     for name in ("__init__.py", "errors.py", "files.py"):
@@ -152,7 +152,7 @@ def site(tmp_path: Path) -> Path:
 
 
 def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
-    """What Python, with a path of modules, prints of ``suite``; no installed package is seen.
+    """Return the output of Python with a module path and without installed packages.
 
     The sentence of an error is printed, too.
     """
@@ -162,8 +162,8 @@ def _python(code: str, path: Path | str, cache: Path, cwd: Path) -> str:
     return _call([sys.executable, "-S", "-c", program], cwd, variables).stdout.strip()
 
 
-def test_another_environment_sees_the_library_alone(site, tmp_path):
-    """What is installed beside a wheel is not on the path of a side; its baselines are found."""
+def test_another_environment_has_only_the_library(site, tmp_path):
+    """Packages beside the wheel are not on the path of a side; its baselines are found."""
     cache, say = tmp_path / "cache", "print(suite.library())"
     library = _python(say, site, cache, tmp_path)
     code = "import importlib.util as i; print(i.find_spec('beside') is None, suite.baselines())"
@@ -237,14 +237,14 @@ def environment(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _files(environment: Path) -> set[Path]:
-    """What is installed; what Python has compiled is its own business."""
+    """Return the installed files, without compiled ones."""
     [package] = environment.glob("lib/python*/site-packages/rlregress")
     return {path for path in package.rglob("*") if "__pycache__" not in path.parts}
 
 
 @pytest.mark.nightly
 def test_further_packages_work_from_wheels(environment, tmp_path):
-    """Without them their commands say what to install; with them they read their wheels' data."""
+    """Their commands name the missing package; installed, they read their wheels' data."""
     program, python = environment / "bin" / "rlregress", environment / "bin" / "python"
     rows = [f"{name},X,{seed},{seed}" for name in "ab" for seed in range(5)]
     header = "implementation,environment,seed,return"
@@ -298,7 +298,7 @@ def test_commands_work_in_an_empty_folder(environment, tmp_path, arguments, valu
 
 
 @pytest.mark.nightly
-def test_two_sides_are_judged_from_a_wheel(environment, tmp_path):
+def test_an_upgrade_is_judged_from_a_wheel(environment, tmp_path):
     """An upgrade: both sides are asked, each by the library of the wheel."""
     command = ["upgrade", "stable-baselines3==2.8.0", "installed", "--no-returns"]
     before = _files(environment)
@@ -325,7 +325,7 @@ def _extras() -> list[str]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("extra", _extras())
 def test_an_extra_is_enough(built, tmp_path, extra):
-    """In an environment with nothing else: tests pass, or are skipped with the line that helps."""
+    """Tests pass with one extra alone, or are skipped with the line that helps."""
     virtual_environment = tmp_path / "environment"
     _call([sys.executable, "-m", "venv", "--without-pip", virtual_environment], tmp_path)
     named = f"rlregress[{extra}] @ {built.as_uri()}"
@@ -340,9 +340,9 @@ def test_an_extra_is_enough(built, tmp_path, extra):
         assert "no framework is installed; " in process.stderr
         assert "pip install 'rlregress[all]'" in process.stderr
         return
-    of_tests = ["tests_unit", "tests_behavior", "-q", "-rs", "-p", "no:cacheprovider"]
-    some = "gae or warp_frame or different_frames or same_seed and td3"
-    text = _call([program, "test", *of_tests, "-k", some], tmp_path).stdout
+    arguments = ["tests_unit", "tests_behavior", "-q", "-rs", "-p", "no:cacheprovider"]
+    keywords = "gae or warp_frame or different_frames or same_seed and td3"
+    text = _call([program, "test", *arguments, "-k", keywords], tmp_path).stdout
     assert " passed" in text
     # the other frameworks have no wrappers of games to ask
     atari = extra in ("sb3", "torchrl", "cleanrl", "contrib")
@@ -352,7 +352,7 @@ def test_an_extra_is_enough(built, tmp_path, extra):
 @pytest.mark.nightly
 @pytest.mark.parametrize("options", [[], ["-p", "rlregress.pytest_plugin", "--framework", "sb3"]])
 def test_pytest_finds_the_tests_of_a_wheel(environment, tmp_path, options):
-    """By the name of their package; options of the suite take its plugin."""
+    """The package name finds the tests; the suite's options take its plugin."""
     process = _call(
         [environment / "bin" / "python", "-m", "pytest", "-p", "no:cacheprovider", *options]
         + ["--pyargs", "rlregress.suite", "-q", "-k", "critic_loss and sb3 and not slow"],

@@ -1,4 +1,4 @@
-"""Claims about toy environments accept what is right, and say in one sentence what is wrong."""
+"""Claims about toy environments accept right data, and name wrong data in one sentence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEXT = np.array([[[0, 4, 7], [1, 2, 1]], [[0, 4, 8], [1, 2, 2]], [[0, 5, 1], [1,
 
 
 def sentence(claim, *arguments) -> str:
-    """What the claim says when it fails."""
+    """Return the message with which the claim fails."""
     with pytest.raises(AssertionError) as failure:
         claim(*arguments)
     return str(failure.value)
@@ -42,9 +42,9 @@ def test_values_within_the_tolerance_are_near():
      (np.float32([7.461, 1]), " within 1, found [7.46, 1.0], up to 49 away")],
 )  # fmt: skip
 def test_a_value_out_of_tolerance_is_one_sentence(values, text):
-    """It is too far, too high or not finite, or there is none: named with the largest error."""
-    found = sentence(assertions.assert_values_near, "A ppo", "limit", np.array(values), 50.0, 1.0)
-    assert found.startswith(f"A ppo, limit: expected the values 50{text}")
+    """A value too far away, not finite or missing is named with the largest error."""
+    failure = sentence(assertions.assert_values_near, "A ppo", "limit", np.array(values), 50.0, 1.0)
+    assert failure.startswith(f"A ppo, limit: expected the values 50{text}")
 
 
 def test_stored_rows_are_compared_exactly():
@@ -55,7 +55,7 @@ def test_stored_rows_are_compared_exactly():
 
 
 @pytest.mark.parametrize(
-    ("found", "expected", "message"),
+    ("stored", "expected", "message"),
     [
         ([[0.0, 2.0]], [[0, 1]], "expected steps [[0, 1]] to be stored, found steps [[0, 2]]"),
         ([[0.0]], [[0, 1]], "expected steps [[0, 1]] to be stored, found steps [[0]]"),
@@ -64,9 +64,9 @@ def test_stored_rows_are_compared_exactly():
         ([[0.0]], None, "expected nothing to be stored, found steps [[0]]"),
     ],
 )
-def test_other_rows_are_one_sentence(found, expected, message):
+def test_other_rows_are_one_sentence(stored, expected, message):
     """Another number, another shape, a missing and a superfluous field are each spelled out."""
-    rows = None if found is None else np.array(found)
+    rows = None if stored is None else np.array(stored)
     text = sentence(assertions.assert_stored, "A td3", "steps", rows, expected)
     assert text == f"A td3: {message}"
 
@@ -94,9 +94,9 @@ def test_rows_of_two_environments_belong_together():
 )  # fmt: skip
 def test_a_row_out_of_place_is_one_sentence(rows, following, message):
     """A mixed or doubled column, a skipped step or episode and a next of elsewhere are named."""
-    found = sentence(assertions.assert_rows_belong_together, "A sac", rows, following)
-    assert re.match(r"A sac: expected ", found)
-    assert found.endswith(message)
+    failure = sentence(assertions.assert_rows_belong_together, "A sac", rows, following)
+    assert re.match(r"A sac: expected ", failure)
+    assert failure.endswith(message)
 
 
 # Two environments, whose clocks show 0, 1/8 and 2/8; the episode of the second one ends at 1/8.
@@ -120,13 +120,13 @@ PLAIN = Minibatch(observations=CLOCKS.observations, actions=ACTIONS)
 
 def with_(rows: Minibatch, **changed: object) -> Minibatch:
     """The rows with other fields; a tuple (place, value) changes one number."""
-    given = {}
+    fields = {}
     for name, new in changed.items():
         field = getattr(rows, name).copy()
         if isinstance(new, tuple):
             field[new[0]] = new[1]
-        given[name] = field if isinstance(new, tuple) else new
-    return replace(rows, **given)
+        fields[name] = field if isinstance(new, tuple) else new
+    return replace(rows, **fields)
 
 
 def test_rows_of_one_step_each_hold():
@@ -154,9 +154,9 @@ def test_rows_of_one_step_each_hold():
 def test_a_row_of_two_steps_is_one_sentence(changes, message):
     """Each field that is of another step is named, with the row and how many are wrong."""
     rows = with_(CLOCKS, **changes)
-    found = sentence(assertions.assert_one_transition, "A sac", rows, STEPS, True)
-    whole = message.format("the step of environment 1")
-    assert found == f"A sac: expected {whole}; 1 of 6 rows are wrong"
+    failure = sentence(assertions.assert_one_transition, "A sac", rows, STEPS, True)
+    expected = message.format("the step of environment 1")
+    assert failure == f"A sac: expected {expected}; 1 of 6 rows are wrong"
 
 
 def test_a_row_that_no_environment_has_shown_is_one_sentence():
@@ -175,12 +175,12 @@ def test_a_row_that_no_environment_has_shown_is_one_sentence():
 def test_returns_are_of_the_environment_whose_value_they_hold():
     """The value behind an end counts or does not; a last step, whose next no row has, is left."""
     assertions.assert_one_step_returns("A ppo", CLOCKS, STEPS, 0.5, value_after_end=True)
-    ended = with_(CLOCKS, returns=(4, 1 + 1 / 8 + 1))
-    assertions.assert_one_step_returns("A ppo", ended, STEPS, 0.5, value_after_end=False)
-    wrong = ((ended, True, "6.12, found 2.12"), (CLOCKS, False, "2.12, found 6.12"))
+    cut_off = with_(CLOCKS, returns=(4, 1 + 1 / 8 + 1))
+    assertions.assert_one_step_returns("A ppo", cut_off, STEPS, 0.5, value_after_end=False)
+    wrong = ((cut_off, True, "6.12, found 2.12"), (CLOCKS, False, "2.12, found 6.12"))
     for rows, after, text in wrong:
-        found = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, after)
-        assert found == (
+        failure = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, after)
+        assert failure == (
             "A ppo: expected the return of the step of environment 1 at time 0.125 to be "
             f"{text}; 1 of 4 rows are wrong"
         )
@@ -198,17 +198,17 @@ def test_values_that_cannot_be_looked_up_are_one_sentence():
          "values that tell observations apart, found a standard deviation of 0"),
         (fewer, "a row with what the step of environment 0 at time 0 led to, found none among 5"),
     ):  # fmt: skip
-        found = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, True)
-        assert found == f"A ppo: expected {text}"
+        failure = sentence(assertions.assert_one_step_returns, "A ppo", rows, STEPS, 0.5, True)
+        assert failure == f"A ppo: expected {text}"
 
 
 def test_numbers_of_the_same_rows_are_compared():
     """One other number, one that is none, and no rows at all are each an error."""
     assertions.assert_same_in_each_row("A ppo", "advantages", VALUES, VALUES + 1e-6)
-    other = with_(CLOCKS, values=(2, 9.0)).values
-    assert sentence(assertions.assert_same_in_each_row, "A ppo", "advantages", other, VALUES) == (
-        "A ppo: expected the advantages [7], found [9]; 1 of 6 rows are wrong"
-    )
+    changed_values = with_(CLOCKS, values=(2, 9.0)).values
+    assert sentence(
+        assertions.assert_same_in_each_row, "A ppo", "advantages", changed_values, VALUES
+    ) == ("A ppo: expected the advantages [7], found [9]; 1 of 6 rows are wrong")
     for wrong in (with_(CLOCKS, values=(2, np.nan)).values, VALUES[:0]):
         expected = VALUES[: len(wrong)]
         assert sentence(assertions.assert_same_in_each_row, "A ppo", "x", wrong, expected)
@@ -234,9 +234,9 @@ def test_rows_are_read_at_least_or_exactly_once():
 def test_parameters_are_the_same_to_the_bit():
     """Equal arrays hold; NaN equals itself, since bits are compared."""
     first = {"w": np.array([1.0, np.nan]), "b": np.zeros(0)}
-    again = {name: array.copy() for name, array in first.items()}
-    assertions.assert_same_parameters("A ppo", "twice", first, again)
-    assert sentence(assertions.assert_other_parameters, "A ppo", "seeds", first, again) == (
+    second = {name: array.copy() for name, array in first.items()}
+    assertions.assert_same_parameters("A ppo", "twice", first, second)
+    assert sentence(assertions.assert_other_parameters, "A ppo", "seeds", first, second) == (
         "A ppo, seeds: expected different parameters, found all 2 identical to the bit"
     )
 
@@ -251,7 +251,7 @@ def test_parameters_are_the_same_to_the_bit():
         {"b": np.zeros(2), "w": np.array([1.0]), "x": np.zeros(1)},
     ],
 )
-def test_the_least_difference_is_seen(second):
+def test_the_smallest_difference_is_detected(second):
     """One bit, another precision, shape or name makes parameters different."""
     first = {"b": np.zeros(2), "w": np.array([1.0])}
     assert sentence(assertions.assert_same_parameters, "A ppo", "twice", first, second)

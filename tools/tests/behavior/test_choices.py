@@ -1,4 +1,4 @@
-"""What two environments that explore alike look like to the tests of exploration."""
+"""Tests of exploration detect environments that share decisions or draws."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def _actions(*environments: list[int]) -> np.ndarray:
 
 
 def test_own_decisions_and_own_draws_are_let_through():
-    """Of four steps two environments explore in two, and in one of these both, differently."""
+    """Two environments pass that both explore in one of four steps, with different actions."""
     choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 4, 0]), 0.75)
 
 
-def test_decisions_that_are_shared_are_seen():
+def test_shared_decisions_are_detected():
     """Two that explore in the same steps, with draws of their own, decide together."""
     with pytest.raises(
         AssertionError, match="whose decisions to explore have the correlation 1.00"
@@ -25,7 +25,7 @@ def test_decisions_that_are_shared_are_seen():
         choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [8, 0, 4, 0]), 0.75)
 
 
-def test_draws_that_are_shared_are_seen():
+def test_shared_draws_are_detected():
     """Two that decide by themselves, and draw the same action where both explore."""
     with pytest.raises(AssertionError, match="whose random actions are the same in 100% of steps"):
         choices.assert_draws_of_their_own("A", _actions([7, 0, 3, 0], [0, 5, 3, 0]), 0.75)

@@ -1,4 +1,4 @@
-"""What the tests of a commit leave to the night."""
+"""A commit tests two frameworks and those that it touches; the nightly run tests all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from rlregress import frameworks
 from tests_behavior import conftest, every_commit
 
-EVERY = frozenset(frameworks.names())
+ALL_FRAMEWORKS = frozenset(frameworks.names())
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_path_of_a_framework_touches_it(tmp_path, git, how, changed, touched):
 
 
 def test_every_commit_that_upstream_lacks_is_compared(tmp_path, git):
-    """What an earlier commit touched counts until it is pushed, and then the last commit alone."""
+    """Frameworks of unpushed commits count as touched; after a push only the last commit counts."""
     git("init", "-b", "work")
     git("commit", "--allow-empty", "-m", "before all")
     git("branch", "upstream")
@@ -70,12 +70,12 @@ def test_every_commit_that_upstream_lacks_is_compared(tmp_path, git):
     assert every_commit.touched_frameworks(tmp_path) == {"rsl_rl"}
 
 
-def test_what_git_does_not_know_is_not_left_out(tmp_path, git):
+def test_without_git_history_every_framework_counts_as_touched(tmp_path, git):
     """Outside of a checkout, and at the first commit, every framework counts as touched."""
-    assert every_commit.touched_frameworks(tmp_path) == EVERY
+    assert every_commit.touched_frameworks(tmp_path) == ALL_FRAMEWORKS
     every_commit.touched_frameworks.cache_clear()
     git("init")
-    assert every_commit.touched_frameworks(tmp_path) == EVERY
+    assert every_commit.touched_frameworks(tmp_path) == ALL_FRAMEWORKS
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_what_git_does_not_know_is_not_left_out(tmp_path, git):
         ({"torchrl"}, {"sb3-ppo", "sb3-td3", "torchrl-ppo", "torchrl-td3"}),
     ],
 )
-def test_two_frameworks_are_shown_and_what_is_touched(monkeypatch, touched, at_commit):
+def test_a_commit_tests_two_frameworks_and_touched_ones(monkeypatch, touched, at_commit):
     """A framework that a commit touches is shown with all algorithms, others for the night."""
     monkeypatch.setattr(every_commit, "touched_frameworks", lambda _: touched)
     shown = {
         f"{framework}-{algorithm}"
-        for framework in EVERY
+        for framework in ALL_FRAMEWORKS
         for algorithm in ("ppo", "td3")
         if not conftest._is_nightly("test_segments.py", framework, algorithm, "")
     }

@@ -1,4 +1,4 @@
-"""The ladder's environments do what their values are derived from; its claim is one sentence."""
+"""The ladder's environments have the stated values; a failure of the ladder is one sentence."""
 
 from __future__ import annotations
 
@@ -14,31 +14,28 @@ from tests_behavior.assertions import assert_climbed
 from tests_behavior.test_ladder import climb, climb_with_its_fault
 from tests_behavior.toy_settings import setting
 
-EACH = pytest.mark.parametrize("rung", ladder.RUNGS, ids=[rung.name for rung in ladder.RUNGS])
+RUNG = pytest.mark.parametrize("rung", ladder.RUNGS, ids=[rung.name for rung in ladder.RUNGS])
 
 
-@EACH
+@RUNG
 @pytest.mark.parametrize("discrete", [False, True])
 def test_a_rung_keeps_the_rules_of_gymnasium(rung, discrete):
     """Gymnasium's own checker accepts it."""
     check_env(ladder.Ladder(rung, discrete), skip_render_check=True)
 
 
-@EACH
+@RUNG
 @pytest.mark.parametrize("discrete", [False, True])
 def test_the_best_actions_earn_the_values(rung, discrete):
-    """Played with the best actions, discounted returns are the values; with the worst they are not.
-
-    Where actions are of no matter, both are the same.
-    """
+    """The best actions earn the values, the worst do not, unless actions are of no matter."""
     environment = ladder.Ladder(rung, discrete)
-    found = ladder.observations(rung)[:, 0].tolist()
+    first_observations = ladder.observations(rung)[:, 0].tolist()
     best = ladder.actions(rung, discrete)
     met = set()
     environment.reset(seed=0)
     for number in range(20):
         observation, _ = environment.reset()
-        place = found.index(observation[0])
+        place = first_observations.index(observation[0])
         met.add(place)
         worst = number % 2
         action = 0.0 if best is None else float(best[place])
@@ -46,8 +43,8 @@ def test_the_best_actions_earn_the_values(rung, discrete):
             action = 1.0 - action if discrete else -action
         earned, discount, done = 0.0, 1.0, False
         while not done:
-            given = int(action) if discrete else np.array([action], dtype=np.float32)
-            _, reward, done, truncated, _ = environment.step(given)
+            argument = int(action) if discrete else np.array([action], dtype=np.float32)
+            _, reward, done, truncated, _ = environment.step(argument)
             assert not truncated
             earned += discount * reward
             discount *= ladder.DISCOUNT
@@ -57,7 +54,7 @@ def test_the_best_actions_earn_the_values(rung, discrete):
 
 
 def test_a_value_that_is_wrong_names_the_suspect():
-    """One sentence: what is expected, why, what was found, and where to look."""
+    """The message states the expected value and its reason, the observed value, and the suspect."""
     delay = next(rung for rung in ladder.RUNGS if rung.name == "delay")
     assert_climbed("One ppo", delay, np.array([0.4, 1.1]), np.zeros(2), False)
     with pytest.raises(AssertionError) as error:
@@ -69,13 +66,13 @@ def test_a_value_that_is_wrong_names_the_suspect():
     )
 
 
-@pytest.mark.parametrize("found", [[1.0, 1.0], [-1.0, np.nan], [-0.1, 1.0]])
-def test_an_action_that_is_wrong_names_the_suspect(found):
+@pytest.mark.parametrize("actions", [[1.0, 1.0], [-1.0, np.nan], [-0.1, 1.0]])
+def test_an_action_that_is_wrong_names_the_suspect(actions):
     """The wrong bound, no number, and one that is too far away."""
     both = ladder.RUNGS[-1]
     assert_climbed("One ppo", both, np.zeros(2), np.array([[-0.9], [0.6]]), False)
     with pytest.raises(AssertionError, match="expected the action of observation .* policy, or"):
-        assert_climbed("One ppo", both, np.zeros(2), np.array(found), False)
+        assert_climbed("One ppo", both, np.zeros(2), np.array(actions), False)
 
 
 def test_a_rung_is_trained_for_as_long_as_it_takes():
@@ -92,8 +89,8 @@ def test_a_rung_is_trained_for_as_long_as_it_takes():
             climb(framework, "sac", rung)
     with pytest.raises(Unsupported):
         climb_with_its_fault(framework, "sac", *ladder.RUNGS[:1] * 2)
-    chosen = setting("sb3", "ladder", "sac")
-    collection = chosen.hyperparameters["steps_per_collection"]
-    first = chosen.hyperparameters["learning_starts"] + collection
-    assert steps == [*[chosen.lower_steps] * 4, chosen.total_steps, first]
-    assert first < chosen.lower_steps < chosen.total_steps
+    toy_setting = setting("sb3", "ladder", "sac")
+    collection = toy_setting.hyperparameters["steps_per_collection"]
+    first = toy_setting.hyperparameters["learning_starts"] + collection
+    assert steps == [*[toy_setting.lower_steps] * 4, toy_setting.total_steps, first]
+    assert first < toy_setting.lower_steps < toy_setting.total_steps

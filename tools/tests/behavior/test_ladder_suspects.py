@@ -23,6 +23,6 @@ _PAIRS = [
 
 @pytest.mark.parametrize(("rung", "below"), _PAIRS)
 def test_a_fault_leaves_the_rungs_below(framework, algorithm, rung, below):
-    """What lacks one thing climbs every rung that does not need it."""
+    """An agent with one fault climbs every rung that does not need the faulty part."""
     with asked(f"ladder.{below.name}", framework.name, algorithm):
         climb_with_its_fault(framework, algorithm, rung, below)

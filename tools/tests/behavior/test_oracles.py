@@ -1,4 +1,4 @@
-"""What behaviour tests compare with: windows of clocks, sources of values, laws within bounds."""
+"""Windows of clocks, sources of values, and laws within bounds are computed correctly."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ import pytest
 
 from rlregress.probing.interface import Minibatch
 from tests_behavior import value_sources
-from tests_behavior.bounds import (
-    Bounds,
-    critical_distance,
-    distance,
-    grid,
-    integral,
-    share_inside,
-)
+from tests_behavior.bounds import Bounds, critical_distance, distance, grid, integral, share_inside
 from tests_behavior.clock import BeforeAsFinal, Clock, FinalOfAnother, Notes, played
 from tests_behavior.limit import LimitIs
 from tests_behavior.windows import assert_windows, windows
@@ -27,10 +20,10 @@ PAID = {place: float(k) for k, place in enumerate(STEPS)}
 
 
 def test_a_window_ends_with_its_episode():
-    """Of rewards 0, 1, 2 | 3, 4, 5 | 6 and a discount of 0.5, three at a time, within episodes."""
-    made = windows(STEPS, PAID, 3, 0.5, True, together=7)
-    found = [(each.rewards, each.terminated, each.discount) for each in made.values()]
-    assert found == [
+    """Rewards 0, 1, 2 | 3, 4, 5 | 6 give windows of three steps that stay within episodes."""
+    expected = windows(STEPS, PAID, 3, 0.5, True, together=7)
+    triples = [(window.rewards, window.terminated, window.discount) for window in expected.values()]
+    assert triples == [
         (0 + 0.5 + 0.5, True, 0.125),
         (1 + 1.0, True, 0.25),
         (2.0, True, 0.5),
@@ -39,34 +32,34 @@ def test_a_window_ends_with_its_episode():
         (5.0, True, 0.5),
         (6.0, False, 0.5),
     ]
-    times = [each.following[1] * 8 for each in made.values()]
+    times = [window.following[1] * 8 for window in expected.values()]
     assert times == [2, 2, 2, 4, 4, 4, 4]
 
 
 def test_a_window_ends_with_what_was_collected_together():
-    """Where every two steps are a batch, no window leaves it, and none is terminated there."""
-    made = windows(dict.fromkeys(STEPS, False), PAID, 3, 1.0, True, together=2)
-    assert [each.rewards for each in made.values()] == [1.0, 1.0, 5.0, 3.0, 9.0, 5.0, 6.0]
-    assert not any(each.terminated for each in made.values())
+    """With batches of two steps, no window leaves its batch, and none is terminated there."""
+    expected = windows(dict.fromkeys(STEPS, False), PAID, 3, 1.0, True, together=2)
+    assert [window.rewards for window in expected.values()] == [1, 1, 5, 3, 9, 5, 6]
+    assert not any(window.terminated for window in expected.values())
 
 
-def test_wrong_windows_are_seen():
+def test_wrong_windows_are_detected():
     """A discount of another window fails by name, and a field that is missing does."""
-    made = windows(STEPS, PAID, 3, 0.5, True, together=7)
+    expected = windows(STEPS, PAID, 3, 0.5, True, together=7)
     rows = Minibatch(
-        observations=np.array(list(made)),
+        observations=np.array(list(expected)),
         actions=np.zeros((7, 1)),
-        next_observations=np.array([each.following for each in made.values()]),
-        rewards=np.array([each.rewards for each in made.values()]),
-        terminated=np.array([each.terminated for each in made.values()]),
-        discounts=np.array([each.discount for each in made.values()]),
+        next_observations=np.array([window.following for window in expected.values()]),
+        rewards=np.array([window.rewards for window in expected.values()]),
+        terminated=np.array([window.terminated for window in expected.values()]),
+        discounts=np.array([window.discount for window in expected.values()]),
     )
-    assert_windows("F ppo", rows, made)
+    assert_windows("F ppo", rows, expected)
     turned = Minibatch(**{**vars(rows), "discounts": rows.discounts[::-1]})
     with pytest.raises(AssertionError, match="F ppo: expected the discount of the step of"):
-        assert_windows("F ppo", turned, made)
+        assert_windows("F ppo", turned, expected)
     with pytest.raises(AssertionError, match="F ppo: expected rows with the field discount"):
-        assert_windows("F ppo", Minibatch(**{**vars(rows), "discounts": None}), made)
+        assert_windows("F ppo", Minibatch(**{**vars(rows), "discounts": None}), expected)
 
 
 def _rows(source: str, discount: float) -> Minibatch:
@@ -87,27 +80,27 @@ def _rows(source: str, discount: float) -> Minibatch:
 
 @pytest.mark.parametrize("source", [value_sources.FINAL, value_sources.RESET, value_sources.BEFORE])
 def test_the_source_of_a_value_is_found(source):
-    """Whatever the value behind an end was made of is found, and nothing else."""
-    found = value_sources.of_returns(_rows(source, 0.9), played(2, 12), 0.9, 2)
-    assert found == {source}
+    """The source of the value behind an end is found, and no other one."""
+    sources = value_sources.of_returns(_rows(source, 0.9), played(2, 12), 0.9, 2)
+    assert sources == {source}
     if source != value_sources.FINAL:
         with pytest.raises(AssertionError, match=f"to be of its final .*, found it of {source}"):
-            value_sources.assert_from("F ppo", "a truncation", found, value_sources.FINAL)
+            value_sources.assert_from("F ppo", "a truncation", sources, value_sources.FINAL)
 
 
 def test_rows_without_ends_tell_no_source():
-    """Where no end was read, the test fails instead of passing for want of rows."""
+    """The test fails if no end was read, instead of passing without rows."""
     rows = _rows(value_sources.FINAL, 0.9)
     with pytest.raises(AssertionError, match="expected ends of episodes"):
         value_sources.of_returns(rows, dict.fromkeys(played(2, 12), False), 0.9, 2)
 
 
-def test_a_faulty_clock_shows_what_was_before():
+def test_a_faulty_clock_ends_with_the_observation_before():
     """The faulty wrapper ends an episode with the observation that the last step began with."""
     environment = BeforeAsFinal(Clock())
-    known = [environment.reset()[0][1]]
-    known += [environment.step(np.zeros(1, np.float32))[0][1] for _ in range(3)]
-    assert [time * 8 for time in known] == [-0.5, 0, 1, 1]
+    times = [environment.reset()[0][1]]
+    times += [environment.step(np.zeros(1, np.float32))[0][1] for _ in range(3)]
+    assert [time * 8 for time in times] == [-0.5, 0, 1, 1]
     assert FinalOfAnother(Clock(2), by=-2).reset()[0][0] == 2.0
 
 
@@ -128,14 +121,14 @@ BOUNDS = Bounds(np.array([-1.0, 0.5]), np.array([3.0, 1.0]))
 
 
 def test_both_ways_stay_within_their_bounds():
-    """Clipping keeps what is inside; the tanh of 0 is the middle."""
+    """Clipping keeps inner values; tanh maps 0 to the middle."""
     assert BOUNDS.clipped(np.array([5.0, 0.7])).tolist() == [3.0, 0.7]
     assert BOUNDS.squashed(np.zeros(2)).tolist() == [1.0, 0.75]
     assert np.allclose(BOUNDS.squashed(np.array([9.0, -9.0])), [3.0, 0.5])
 
 
 @pytest.mark.parametrize(("dimensions", "points"), [(1, 2001), (2, 121)])
-def test_a_known_density_integrates_to_what_it_does(dimensions, points):
+def test_a_density_integrates_to_its_distribution_function(dimensions, points):
     """A Gaussian's over all numbers is 1, over the bounds what its distribution function says."""
     mean, deviation = np.array([0.5, 0.6])[:dimensions], np.array([0.7, 0.9])[:dimensions]
     low, high = BOUNDS.low[:dimensions], BOUNDS.high[:dimensions]

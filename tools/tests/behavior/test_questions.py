@@ -10,7 +10,7 @@ from rlregress.errors import UserError
 from tests_behavior import questions
 
 #: what frameworks train, DQN and DDPG without cells, and all of one that extends another
-EVERY = {
+ALL_ALGORITHMS = {
     f"{name}-{kind}"
     for name in ("sb3", "torchrl", "cleanrl", "skrl")
     for kind in ("ppo", "sac", "td3", "dqn", "ddpg")
@@ -41,23 +41,23 @@ def written(tmp_path, monkeypatch):
 def test_every_algorithm_is_answered_once():
     """Each framework's algorithms stand once under every question."""
     for id, question in questions.load().items():
-        assert sorted(name for name, _ in question.answers()) == sorted(EVERY), id
+        assert sorted(name for name, _ in question.answers()) == sorted(ALL_ALGORITHMS), id
 
 
-def test_a_deviation_of_some_cases_is_asked_of_the_others(written):
-    """What deviates in one case only has to hold in every other one."""
+def test_a_deviation_in_one_case_has_to_hold_in_others(written):
+    """A question with a deviation in one case has to hold in every other case."""
     written(GOOD.replace("says: found two,", "says: found two, cases: [late],"))
     with questions.asked("a.b", "two", "ppo", "early"):
         pass
-    for case, found in (("late", "another"), ("early", "found two")):
+    for case, failure in (("late", "another"), ("early", "found two")):
         asked = questions.asked("a.b", "two", "ppo", case)
-        with pytest.raises(AssertionError, match=found), asked:
-            raise AssertionError(found)
+        with pytest.raises(AssertionError, match=failure), asked:
+            raise AssertionError(failure)
     with questions.asked("a.b", "two", "ppo", "late"):
         raise AssertionError("found two")
 
 
-def test_every_question_is_asked_by_what_there_is():
+def test_every_question_names_existing_tests():
     """Tests named are functions of ``tests_behavior``, or details of the catalogue."""
     details = {detail.id for detail in catalogue.all_details()}
     for id, question in questions.load().items():
@@ -72,18 +72,18 @@ def test_every_question_is_asked_by_what_there_is():
 
 def test_every_question_that_tests_name_is_in_the_file():
     """Each id that a test asks by is known; an id in an f-string is known by its beginning."""
-    known = questions.load()
+    known_questions = questions.load()
     for path in sorted((suite.root() / "tests_behavior").glob("test_*.py")):
         for part in path.read_text("utf-8").split("with asked(")[1:]:
-            given = part.split(",")[0].strip()
-            if given.startswith('"'):
-                assert given.strip('"') in known, path.name
-            elif given.startswith('f"'):
-                start = given[2:].partition("{")[0]
-                assert any(id.startswith(start) for id in known), path.name
+            argument = part.split(",")[0].strip()
+            if argument.startswith('"'):
+                assert argument.strip('"') in known_questions, path.name
+            elif argument.startswith('f"'):
+                start = argument[2:].partition("{")[0]
+                assert any(id.startswith(start) for id in known_questions), path.name
 
 
-def test_the_page_says_what_is_answered(written):
+def test_the_page_lists_every_answer(written):
     """A row for each question, a mark for each algorithm, deviation and reason in words."""
     written(GOOD)
     page = questions.page()
@@ -93,7 +93,7 @@ def test_the_page_says_what_is_answered(written):
     assert "- —: three-ppo: it has none" in page
 
 
-def test_what_is_handled_has_to_hold(written):
+def test_a_handled_question_has_to_hold(written):
     """An assertion that fails is raised as it is, and one that holds is let through."""
     written(GOOD)
     with questions.asked("a.b", "one", "ppo"):
@@ -103,7 +103,7 @@ def test_what_is_handled_has_to_hold(written):
 
 
 def test_a_deviation_has_to_be_the_documented_one(written):
-    """With its words it passes; with others it is raised; without any it is said to be gone."""
+    """A deviation passes with its documented words; other words, or none, fail."""
     written(GOOD)
     with questions.asked("a.b", "two", "ppo"):
         raise AssertionError("expected one, found two")
@@ -114,7 +114,7 @@ def test_a_deviation_has_to_be_the_documented_one(written):
         pass
 
 
-def test_what_cannot_be_asked_is_skipped_with_its_reason(written):
+def test_a_question_that_does_not_apply_is_skipped(written):
     """The reason stands in the report of the test."""
     written(GOOD)
     skipped = pytest.raises(pytest.skip.Exception, match="a.b: it has none")
@@ -130,7 +130,7 @@ def test_what_cannot_be_asked_is_skipped_with_its_reason(written):
     ],
 )
 def test_an_unknown_question_or_algorithm_is_named(written, question, name, message):
-    """What is not in the file cannot be asked."""
+    """A question or an algorithm that the file lacks is an error with the nearest name."""
     written(GOOD)
     with pytest.raises(UserError) as error, questions.asked(question, name, "ppo"):
         pass

@@ -1,4 +1,4 @@
-"""The toy environments do what their answers are derived from."""
+"""The toy environments behave as their true values assume."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tests_behavior.limit import LimitIs
 
 def episodes(environment, steps: int) -> tuple[list[list[float]], list[tuple[bool, bool]]]:
     """All observations (after every reset and every step) and the flags of the steps."""
-    known, flags = [environment.reset(seed=0)[0].tolist()], []
+    seen_observations, flags = [environment.reset(seed=0)[0].tolist()], []
     for _ in range(steps):
         observation, reward, terminated, truncated, _ = environment.step(np.zeros(1, np.float32))
         assert reward == 1.0
-        known.append(observation.tolist())
+        seen_observations.append(observation.tolist())
         flags.append((terminated, truncated))
         if terminated or truncated:
-            known.append(environment.reset()[0].tolist())
-    return known, flags
+            seen_observations.append(environment.reset()[0].tolist())
+    return seen_observations, flags
 
 
 @pytest.mark.parametrize("limit_is", LimitIs)
@@ -44,10 +44,10 @@ def test_an_episode_ends_after_eight_steps(make, limit_is, last):
 
 def test_the_ring_closes():
     """The observation after eight steps is that of the start, and each of the eight differs."""
-    found, _ = episodes(ring.Ring(LimitIs.TRUNCATION), 8)
-    assert found[:8] == ring.observations().tolist()
-    assert found[8] == found[0]
-    assert len({tuple(row) for row in found}) == ring.STATES
+    observations, _ = episodes(ring.Ring(LimitIs.TRUNCATION), 8)
+    assert observations[:8] == ring.observations().tolist()
+    assert observations[8] == observations[0]
+    assert len({tuple(row) for row in observations}) == ring.STATES
 
 
 def test_the_values_solve_the_equations_of_the_ring():
@@ -64,9 +64,9 @@ def test_the_values_solve_the_equations_of_the_ring():
 
 def test_the_counter_says_where_it_is():
     """Observations are (environment, episode, step), from 0 to 8 and on in the next episode."""
-    found, _ = episodes(StepCounter(number=3), 10)
+    observations, _ = episodes(StepCounter(number=3), 10)
     expected = [[3, 0, step] for step in range(9)] + [[3, 1, step] for step in range(3)]
-    assert found == expected
+    assert observations == expected
 
 
 def test_environments_are_numbered_in_the_order_of_their_making():
@@ -78,16 +78,16 @@ def test_environments_are_numbered_in_the_order_of_their_making():
 
 def test_reset_as_final_hides_the_final_observation():
     """The faulty wrapper shows the 0 of the next episode in place of the 8, then goes on."""
-    found, flags = episodes(ResetAsFinal(StepCounter()), 10)
-    assert [step for _, _, step in found] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 2]
-    assert [episode for _, episode, _ in found] == [0] * 8 + [1] * 4
+    observations, flags = episodes(ResetAsFinal(StepCounter()), 10)
+    assert [step for _, _, step in observations] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 2]
+    assert [episode for _, episode, _ in observations] == [0] * 8 + [1] * 4
     assert flags[7] == (False, True)
 
 
 def test_final_as_first_shows_the_final_observation_twice():
     """The faulty wrapper shows the 8 again in place of the 0, then goes on."""
-    found, _ = episodes(FinalAsFirst(StepCounter()), 10)
-    assert [step for _, _, step in found] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2]
+    observations, _ = episodes(FinalAsFirst(StepCounter()), 10)
+    assert [step for _, _, step in observations] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 1, 2]
 
 
 def test_the_clock_goes_on_across_episodes():
@@ -106,8 +106,8 @@ def test_clocks_end_their_episodes_at_different_times():
     assert ends == [[2, 5, 8, 11, 14], [3, 7, 11, 15], [4, 9, 14]]
 
 
-def test_the_reward_of_a_clock_says_who_and_when_and_what():
-    """It is the number, the time at which the action was given, and the action."""
+def test_the_reward_of_a_clock_encodes_environment_time_and_action():
+    """The reward is the number of the environment, the time and the action."""
     environment = Clock(2, LimitIs.TERMINATION)
     environment.reset()
     rewards = [environment.step(np.array([0.5], np.float32))[1] for _ in range(2)]
@@ -123,9 +123,9 @@ def test_a_faulty_clock_reports_as_another_environment(fault, reward, final):
     number, time = environment.reset()[0]
     for step in range(4):
         assert number == 1.0
-        (number, after), found, _, ended, _ = environment.step(np.zeros(1, np.float32))
-        assert found == reward + time
-        assert ended == (step == 3)
+        (number, after), paid, _, terminated, _ = environment.step(np.zeros(1, np.float32))
+        assert paid == reward + time
+        assert terminated == (step == 3)
         time = after
     assert number == final
 

@@ -26,13 +26,13 @@ def written(tmp_path, monkeypatch):
 
 
 def test_changes_are_applied_to_the_frameworks_own_set(written):
-    """What is not changed keeps the framework's own value, and what is not said its default."""
+    """Unchanged hyperparameters keep the framework's value, and missing settings their default."""
     written(GOOD)
-    found = setting("some", "time_limit", "ppo")
-    assert found.hyperparameters == {"discount": 0.98, "hidden_sizes": [64]}
-    assert (found.total_steps, found.stores) == (9, ("done",))
-    assert found.warm_up_is_stored
-    assert not found.value_in_last_reward
+    toy_setting = setting("some", "time_limit", "ppo")
+    assert toy_setting.hyperparameters == {"discount": 0.98, "hidden_sizes": [64]}
+    assert (toy_setting.total_steps, toy_setting.stores) == (9, ("done",))
+    assert toy_setting.warm_up_is_stored
+    assert not toy_setting.value_in_last_reward
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_a_damaged_setting_is_one_sentence(written, behavior, message):
     assert message in str(error.value)
 
 
-def test_what_no_cell_trains_changes_the_set_that_stands_beside(written):
+def test_settings_without_cells_have_their_own_hyperparameters(written):
     """An algorithm of the topic "without_cells" needs no set, and has only the names of that."""
     base = "without_cells: {dqn: {changes: {discount: 0.99, learning_starts: 0}}}\n"
     written(base + "counts: {dqn: {most_environments: 1, changes: {discount: 0.5}}}\n")
-    found = setting("some", "counts", "dqn")
-    assert found.hyperparameters == {"discount": 0.5, "learning_starts": 0}
-    assert [found.environments(n) for n in (1, 3)] == [1, 1]
+    toy_setting = setting("some", "counts", "dqn")
+    assert toy_setting.hyperparameters == {"discount": 0.5, "learning_starts": 0}
+    assert [toy_setting.environments(n) for n in (1, 3)] == [1, 1]
     written(base + "counts: {dqn: {changes: {gamma: 0.5}}}\n")
     with pytest.raises(UserError, match="the topic 'without_cells' has no hyperparameter 'gamma'"):
         setting("some", "counts", "dqn")
@@ -75,9 +75,9 @@ def test_a_framework_without_settings_is_named(written):
 def test_every_framework_has_its_settings(topic):
     """Every known framework has a valid setting for each of its algorithms."""
     for name in frameworks.names():
-        of_framework = frameworks.get(name).framework
-        beside = () if topic == "time_limit" else of_framework.behavior_only
-        for algorithm in (*of_framework.algorithms, *beside):
-            found = setting(name, topic, algorithm)
-            assert found.stores if topic == "segments" else found.total_steps, name
-            assert bool(found.reads) == (topic == "minibatches"), name
+        description = frameworks.get(name).framework
+        further_algorithms = () if topic == "time_limit" else description.behavior_only
+        for algorithm in (*description.algorithms, *further_algorithms):
+            toy_setting = setting(name, topic, algorithm)
+            assert toy_setting.stores if topic == "segments" else toy_setting.total_steps, name
+            assert bool(toy_setting.reads) == (topic == "minibatches"), name

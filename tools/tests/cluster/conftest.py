@@ -1,4 +1,4 @@
-"""What the tests of runs on many machines share."""
+"""Fixtures of the tests of runs on many machines."""
 
 from __future__ import annotations
 

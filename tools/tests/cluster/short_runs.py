@@ -6,7 +6,6 @@ import importlib.util
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +18,7 @@ from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.lease import Holder
 from rlregress.training.store import Store
 
+from ..processes import run_python
 from .slurm_daemons import until
 
 #: of that framework, as it is imported.
@@ -54,12 +54,14 @@ def write_listed(store: Store, runs: Sequence[Job]) -> Manifest:
 
 def start(run_manifest: Manifest, index: int, store: Store) -> subprocess.Popen[str]:
     """``rlregress runs run``, as a launcher calls it."""
+    return begin(run_one.build_command(run_manifest, index, store))
+
+
+def begin(command: Sequence[str]) -> subprocess.Popen[str]:
+    """Start a command whose output is read later."""
+    environment, output = worker_launch.worker_environment(), subprocess.PIPE
     return subprocess.Popen(
-        run_one.build_command(run_manifest, index, store),
-        env=worker_launch.worker_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+        command, env=environment, stdout=output, stderr=subprocess.STDOUT, text=True
     )
 
 
@@ -71,37 +73,25 @@ def rlregress(
     Args:
         before: called in the process first.
     """
-    return subprocess.run(
-        [sys.executable, "-m", "rlregress", *arguments],
-        env=worker_launch.worker_environment() | variables,
-        preexec_fn=before,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = worker_launch.worker_environment() | variables
+    words = ("-m", "rlregress", *arguments)
+    return run_python(*words, code=None, env=environment, preexec_fn=before)
 
 
 def find_holder(store: Store, job: Job) -> Holder | None:
-    """Who does a run, if somebody does, and its worker has begun."""
+    """Return the holder of a run whose worker has begun; None without one."""
     try:
         holder_found, _ = store.read_lease_holder(job.name)
     except OSError:
         return None
-    return (
-        holder_found
-        if holder_found is not None
-        and not holder_found.ended
-        and _log(store, job, holder_found).exists()
-        else None
-    )
+    if holder_found is None or holder_found.ended:
+        return None
+    return holder_found if _log(store, job, holder_found).exists() else None
 
 
 def holder(store: Store, job: Job) -> Holder:
-    """Who does a run, when somebody does."""
-    until(lambda: find_holder(store, job), 120, f"nobody does {job.name}")
-    holder_found = find_holder(store, job)
-    assert holder_found is not None
-    return holder_found
+    """Wait for the holder of a run, and return it."""
+    return until(lambda: find_holder(store, job), 120, f"nobody does {job.name}")
 
 
 def _log(store: Store, job: Job, attempt_holder: Holder) -> Path:
@@ -111,35 +101,33 @@ def _log(store: Store, job: Job, attempt_holder: Holder) -> Path:
 def workers(store: Store, job: Job) -> list[int]:
     """The processes that train it, whoever has started them."""
     folder = str(store.path(job).with_suffix(".attempts")).encode()
-    spec = []
+    processes = []
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
             words = Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
         except OSError:
             continue
         if b"rlregress.inside.worker" in words and words[-2].startswith(folder):
-            spec.append(int(process))
-    return spec
+            processes.append(int(process))
+    return processes
 
 
 def worker_of(store: Store, job: Job, attempt_holder: Holder) -> int:
     """The process that trains, when there is one."""
     folder = str(_log(store, job, attempt_holder).parent)
-    spec: list[int] = []
 
-    def there() -> bool:
+    def find_worker() -> int | None:
         for process in workers(store, job):
             with suppress(OSError):
                 if folder in Path(f"/proc/{process}/cmdline").read_text():
-                    spec.append(process)
-        return bool(spec)
+                    return process
+        return None
 
-    until(there, 120, f"nothing trains {job.name}")
-    return spec[0]
+    return until(find_worker, 120, f"nothing trains {job.name}")
 
 
 def has_ended(process: int) -> bool:
-    """Whether a process does nothing any more, also if nobody has waited for it."""
+    """Return whether a process has ended; a zombie has."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

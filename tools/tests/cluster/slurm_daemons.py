@@ -20,6 +20,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 #: prctl(2): the signal that a process gets when the one that started it has ended.
 _SIGNAL_OF_PARENT = 1
@@ -128,18 +131,19 @@ class Cluster:
 
 
 def missing() -> str:
-    """What of Slurm is not installed; empty: nothing."""
+    """Return which programs of Slurm are not installed; empty: all are."""
     absent = [name for name in _DAEMONS if shutil.which(name, path=_PATH) is None]
     install = "apt-get install --no-install-recommends slurm-wlm munge"
     return f"no {', '.join(absent)}; to install: {install}" if absent else ""
 
 
-def until(true: Callable[[], object], seconds: float, complaint: str) -> None:
-    """Wait until something is true; an AssertionError that says what was not, if it never is."""
+def until(condition: Callable[[], Value | None], seconds: float, complaint: str) -> Value:
+    """Wait for a true value and return it; an AssertionError has the complaint if none comes."""
     end = time.monotonic() + seconds
-    while not true():
+    while not (value := condition()):
         assert time.monotonic() < end, f"after {seconds:.0f} s: {complaint}"
         time.sleep(0.02)
+    return value
 
 
 def _ports(count: int) -> int:
@@ -159,8 +163,8 @@ def _ports(count: int) -> int:
 
 
 def _ask(environment: dict[str, str], *command: str) -> str:
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True)
-    return ended.stdout if ended.returncode == 0 else ""
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    return process.stdout if process.returncode == 0 else ""
 
 
 @contextmanager
@@ -192,11 +196,8 @@ def running(folder: Path, site: Site) -> Iterator[Cluster]:
             cluster.start(f"n{number + 1}", "slurmd", "-D", "-N", f"n{number + 1}")
         idle = ["idle"] * site.nodes
         requested = ("sinfo", "-h", "-N", "-p", "main", "-o", "%t")
-        until(
-            lambda: _ask(environment, *requested).split() == idle,
-            60,
-            f"the nodes are not idle; see {folder}",
-        )
+        complaint = f"the nodes are not idle; see {folder}"
+        until(lambda: _ask(environment, *requested).split() == idle, 60, complaint)
         yield cluster
     finally:
         _ask(environment, "scancel", f"--user={getpass.getuser()}")

@@ -37,7 +37,7 @@ class Copy:
         return [replace(job, protocol=SHORT) for job in job_plan.plan_jobs(CELL, seeds)]
 
 
-def copied(folder: Path, environment: dict[str, str]) -> Copy:
+def copy_suite(folder: Path, environment: dict[str, str]) -> Copy:
     """A suite in which new runs of one cell are doubtful after 5 and have regressed after 10.
 
     Four of five stored runs are far above what an untrained agent gets, one is below: with 5 new

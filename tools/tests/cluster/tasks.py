@@ -1,4 +1,4 @@
-"""What the tests do with runs that Slurm starts."""
+"""Start, stop and find runs that Slurm starts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import signal
+import subprocess
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,7 +18,17 @@ from .short_runs import rlregress
 from .slurm_daemons import until
 
 
-def launched(manifest: Manifest, store: Store, *options: str) -> str:
+def ask(*command: str, check: bool = True) -> str:
+    """Return the output of a command of Slurm."""
+    return subprocess.run(command, check=check, capture_output=True, text=True).stdout
+
+
+def wait_for_tasks(seconds: float = 300) -> None:
+    """Wait until no task is in the queue."""
+    until(lambda: not ask("squeue", "-h").strip(), seconds, "tasks are still in the queue")
+
+
+def launch(manifest: Manifest, store: Store, *options: str) -> str:
     """``rlregress runs launch --slurm``; what it said."""
     where = ("--manifest", str(manifest.path), "--store", str(store.folder))
     text = rlregress("runs", "launch", "--slurm", *where, "--sbatch", "mem=100M", *options)
@@ -26,7 +37,7 @@ def launched(manifest: Manifest, store: Store, *options: str) -> str:
 
 
 def task_of(attempt_holder: Holder) -> str:
-    """What Slurm calls the task of an attempt; its own number may be that of the whole array."""
+    """Return Slurm's name of a task; its own number may be that of the whole array."""
     return "{SLURM_ARRAY_JOB_ID}_{SLURM_ARRAY_TASK_ID}".format(**attempt_holder.slurm)
 
 
@@ -44,7 +55,7 @@ def go_on(process: int) -> None:
 
 
 def logs(store: Store) -> str:
-    """What all tasks have said."""
+    """Return the logs of all tasks."""
     return "\n".join(path.read_text() for path in (store.folder / "slurm").glob("*.log"))
 
 
@@ -55,29 +66,24 @@ def catch_run(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]
         but: none of these; the one that is caught is added.
         node: on this one; empty: on any.
     """
-    caught_runs: list[tuple[str, Holder]] = []
 
-    def there() -> bool:
+    def catch_one() -> tuple[str, Holder] | None:
         for name in sorted(store.list_contents().leases - but):
             with suppress(OSError):
-                attempt_found, _ = store.read_lease_holder(name)
-                if (
-                    attempt_found is None
-                    or attempt_found.ended
-                    or (node and attempt_found.slurm["SLURMD_NODENAME"] != node)
-                ):
+                holder, _ = store.read_lease_holder(name)
+                if holder is None or holder.ended:
                     continue
-                os.kill(attempt_found.process, signal.SIGSTOP)
+                if node and holder.slurm["SLURMD_NODENAME"] != node:
+                    continue
+                os.kill(holder.process, signal.SIGSTOP)
                 # it may have ended before it was stopped
-                if (
-                    store.read_lease_holder(name)[0] == attempt_found
-                    and name not in store.list_contents().done
-                ):
-                    caught_runs.append((name, attempt_found))
-                    return True
-                os.kill(attempt_found.process, signal.SIGCONT)
-        return False
+                is_done = name in store.list_contents().done
+                if store.read_lease_holder(name)[0] == holder and not is_done:
+                    return name, holder
+                os.kill(holder.process, signal.SIGCONT)
+        return None
 
-    until(there, 300, f"no run is being done{node and f' on {node}'}")
-    but.add(caught_runs[0][0])
-    return caught_runs[0]
+    complaint = f"no run is being done{node and f' on {node}'}"
+    name, holder = until(catch_one, 300, complaint)
+    but.add(name)
+    return name, holder

@@ -1,4 +1,4 @@
-"""What the commands do: the same runs as a gate, and a store that is looked at and checked."""
+"""Commands for runs select the runs of a gate, and inspect a store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rlregress.training.store import Store
 from .short_runs import jobs, write_listed
 
 
-def test_what_is_launched_is_what_a_gate_judges(tmp_path):
+def test_a_launch_has_the_runs_of_a_gate(tmp_path):
     """The runs of a launch are those of the first look of a gate with the same options."""
     selection = Selection("short", cells="sb3-ppo-*")
     manifest = run_selection.write_selection_manifest(selection, 0, 1000, Store(tmp_path))
@@ -45,7 +45,7 @@ def test_a_launch_without_a_scheduler_lists_the_runs(command, tmp_path):
 
 
 def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeypatch):
-    """Also where there is no Slurm, with arrays of the usual size."""
+    """A dry run works without Slurm, with arrays of the usual size."""
     monkeypatch.setenv("PATH", "")
     words = "runs launch --slurm --dry-run --sbatch account=x --budget smoke --framework sb3"
     code, text, error = command(*words.split(), "--store", str(tmp_path))
@@ -56,7 +56,7 @@ def test_a_dry_run_prints_scripts_and_submits_nothing(command, tmp_path, monkeyp
 
 
 def test_a_store_is_looked_at_and_checked(command, tmp_path):
-    """The status of what was launched; an exit code of 1 where a record is damaged."""
+    """``status`` counts runs; ``--verify`` exits with code 1 where a record is damaged."""
     store = Store(tmp_path)
     all_jobs = jobs(range(2))
     written = write_listed(store, all_jobs)
@@ -82,11 +82,8 @@ def test_a_store_is_looked_at_and_checked(command, tmp_path):
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_what_a_watch_shows_is_harmless(command, tmp_path):
-    """Why a run failed is the word of its framework; on a terminal only rich moves the cursor.
-
-    It ends with the last status when nothing is left to do.
-    """
+def test_the_output_of_a_watch_is_harmless(command, tmp_path):
+    """A reason is escaped, on a terminal too; the watch ends when nothing is left to do."""
     store = Store(tmp_path)
     (job,) = jobs([0])
     write_listed(store, [job])
@@ -99,11 +96,8 @@ def test_what_a_watch_shows_is_harmless(command, tmp_path):
     assert r"bad \x1b]0;title\x07 \x1b[2J" in shown
     assert "\x1b" not in shown
     reader, writer = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rlregress", *words],
-        env=worker_launch.worker_environment(),
-        stdout=writer,
-    )
+    command, environment = [sys.executable, "-m", "rlregress"], worker_launch.worker_environment()
+    process = subprocess.Popen([*command, *words], env=environment, stdout=writer)
     os.close(writer)
     text = b""
     # a terminal that nobody writes to any more is an error to its reader

@@ -25,7 +25,7 @@ from rlregress.training.store import Store
 from . import slurm_daemons
 from .short_runs import has_ended, jobs, rlregress, write_listed
 from .slurm_daemons import Cluster, Site, until
-from .tasks import catch_run, go_on, launched, logs, task_of
+from .tasks import ask, catch_run, go_on, launch, logs, task_of, wait_for_tasks
 
 RUNS = int(os.environ.get("RLREGRESS_RUNS", "1440"))
 #: runs whose folder is on a disk that is full, and its size.
@@ -52,16 +52,6 @@ def cluster(tmp_path, monkeypatch) -> Iterator[Cluster]:
         yield running
 
 
-def ask(*command: str) -> str:
-    """What a command of Slurm answers."""
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def _answer(*command: str) -> str:
-    """What a command answers, also if it fails."""
-    return subprocess.run(command, capture_output=True, text=True).stdout
-
-
 @contextmanager
 def full_disk(folder: Path) -> Iterator[None]:
     """A folder on a small disk that fills up; where it cannot be made, the test is skipped."""
@@ -77,7 +67,7 @@ def full_disk(folder: Path) -> Iterator[None]:
 
 @dataclass
 class Accidents:
-    """What is done to runs of a store, and what has happened to them.
+    """Accidents of runs of a store, and the results that follow.
 
     Attributes:
         hit: runs that were caught; each has one accident.
@@ -89,7 +79,7 @@ class Accidents:
     hit: set[str] = field(default_factory=set)
     after: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def all_of_them(self) -> None:
+    def cause_all(self) -> None:
         """Catch a run for each while tasks run, and do it to them."""
         planned = [
             (self.node_goes_down, "n2", "started again"),
@@ -127,7 +117,9 @@ class Accidents:
         ask("scontrol", "update", f"jobid={task_of(attempt_holder)}", "EndTime=now+3")
         requested = ("squeue", "-h", "-t", "all", "-j", task_of(attempt_holder), "-o", "%T")
         until(
-            lambda: _answer(*requested).strip() in ("TIMEOUT", ""), 120, f"{attempt_holder} goes on"
+            lambda: ask(*requested, check=False).strip() in ("TIMEOUT", ""),
+            120,
+            f"{attempt_holder} goes on",
         )
 
     def node_goes_down(self, _: Holder) -> None:
@@ -147,13 +139,13 @@ class Accidents:
     def step_is_killed(self, attempt_holder: Holder) -> None:
         """Slurm takes the task for running until it is cancelled."""
         step = f"slurmstepd: [{attempt_holder.slurm['SLURM_JOB_ID']}.batch]"
-        os.kill(int(_answer("pgrep", "-f", re.escape(step))), signal.SIGKILL)
+        os.kill(int(ask("pgrep", "-f", re.escape(step), check=False)), signal.SIGKILL)
         os.kill(attempt_holder.process, signal.SIGCONT)
         until(lambda: has_ended(attempt_holder.process), 300, "a run does not end")
         ask("scancel", task_of(attempt_holder))
 
-    def told(self) -> Iterator[tuple[str, str, str, str]]:
-        """Accident, run, what was to be seen and what is seen."""
+    def list_results(self) -> Iterator[tuple[str, str, str, str]]:
+        """Yield accident, run, expected and observed result."""
         contents = self.store.list_contents()
         for title, name, then in self.after:
             observed = "left"
@@ -162,11 +154,6 @@ class Accidents:
                 restarted = '"SLURM_RESTART_COUNT": "1"' in record.read_text()
                 observed = "started again" if restarted else "done once"
             yield title, name, then, observed
-
-
-def wait_for_tasks() -> None:
-    """Until no task is in the queue."""
-    until(lambda: not ask("squeue", "-h").strip(), 5400, "tasks are still in the queue")
 
 
 def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
@@ -178,11 +165,11 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     capped = ("--max", str(AT_ONCE))
     with full_disk(store.path(on_full_disk[0]).parent):
         with ThreadPoolExecutor(2) as threads:
-            text = "".join(threads.map(lambda _: launched(manifest, store, *capped), range(2)))
+            text = "".join(threads.map(lambda _: launch(manifest, store, *capped), range(2)))
         assert sorted(re.findall(r"submitted: (\d+) runs", text)) == sorted(["0", str(RUNS)])
-        accidents.all_of_them()
-        wait_for_tasks()
-    rows = list(accidents.told())
+        accidents.cause_all()
+        wait_for_tasks(5400)
+    rows = list(accidents.list_results())
     for title, name, then, observed in rows:
         print(f"{title}: {name} is {observed} (expected: {then})")
     assert "make room in" in logs(store)
@@ -197,14 +184,14 @@ def test_1440_runs_have_one_result_each_after_every_accident(cluster, store):
     print(f"damaged record: {verified.stdout.strip().splitlines()[-1]}")
     launches = []
     while len(store.list_contents().done) < RUNS and len(launches) < MOST_LAUNCHES:
-        launches += re.findall(r"submitted: (\d+) runs", launched(manifest, store, *capped))
+        launches += re.findall(r"submitted: (\d+) runs", launch(manifest, store, *capped))
         if len(launches) == 1:
             # within seconds of a submission: tasks that have started may be started once more
             _, attempt_holder = catch_run(store, accidents.hit)
             cluster.crash("slurmctld")
-            until(lambda: "UP" in _answer("scontrol", "ping"), 60, "slurmctld does not answer")
+            until(lambda: "UP" in ask("scontrol", "ping", check=False), 60, "it does not answer")
             os.kill(attempt_holder.process, signal.SIGCONT)
-        wait_for_tasks()
+        wait_for_tasks(5400)
     print(f"controller crashes at the second launch; launched again: {', '.join(launches)} runs")
 
     contents = store.list_contents()

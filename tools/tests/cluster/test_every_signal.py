@@ -56,11 +56,9 @@ def process_of(store: Store, job: Job, target: str) -> int:
     """One of the processes of a run; 0 if it is not there."""
     with suppress(OSError):
         attempt_holder, _ = store.read_lease_holder(job.name)
-        if (
-            attempt_holder is not None
-            and not attempt_holder.ended
-            and not has_ended(attempt_holder.process)
-        ):
+        if attempt_holder is None or attempt_holder.ended:
+            return 0
+        if not has_ended(attempt_holder.process):
             return attempt_holder.process if target == RUN else next(iter(workers(store, job)), 0)
     return 0
 
@@ -69,27 +67,20 @@ def check(store: Store, runs: set[str]) -> None:
     """Each of the runs has one record, of a training that has finished; nothing else is left."""
     contents = store.list_contents()
     assert contents.done == runs
-    assert (contents.failed, contents.duplicates, contents.damaged, contents.leases) == (
-        set(),
-        [],
-        [],
-        set(),
-    )
+    assert contents.failed == contents.leases == set()
+    assert contents.duplicates == contents.damaged == []
     assert not [*store.folder.rglob("*.checkpoint*"), *store.folder.rglob("*.attempts")]
     verified = rlregress("runs", "status", "--verify", "--store", str(store.folder))
     assert f"{len(runs)} records are intact, 0 of them of failed runs" in verified.stdout
 
 
-def launched_here(store: Store, manifest: Manifest, workers: int) -> subprocess.Popen[bytes]:
-    """``launch --local``, which goes on; what it says is in a file of the store."""
+def start_launch(store: Store, manifest: Manifest, workers: int) -> subprocess.Popen[bytes]:
+    """Start ``launch --local``; its output goes to a file of the store."""
     command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     with open(store.folder / "said", "ab") as text:
-        return subprocess.Popen(
-            [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-            env=worker_launch.worker_environment(),
-            stdout=text,
-            stderr=text,
-        )
+        command += ["--manifest", str(manifest.path), "--store", str(store.folder)]
+        environment = worker_launch.worker_environment()
+        return subprocess.Popen(command, env=environment, stdout=text, stderr=text)
 
 
 def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
@@ -97,7 +88,7 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
     end = time.monotonic() + 60 * MINUTES
     runs: list[Job] = []
     launchers: list[subprocess.Popen[bytes]] = []
-    counted, launches = Counter[str](), 0
+    signals, launches = Counter[str](), 0
     while time.monotonic() < end or len(store.list_contents().done) < len(runs):
         soaking = time.monotonic() < end
         assert time.monotonic() < end + 600, "it does not end"
@@ -106,7 +97,7 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
             manifest = write_listed(store, runs)
         launchers = [launcher for launcher in launchers if launcher.poll() is None]
         while len(launchers) < 2:
-            launchers.append(launched_here(store, manifest, 1))
+            launchers.append(start_launch(store, manifest, 1))
             launches += 1
         time.sleep(random.uniform(0.0, _PAUSE))
         target = random.choice((LAUNCHER, RUN, RUN, WORKER, WORKER))
@@ -116,12 +107,12 @@ def test_two_launchers_and_random_kills_leave_every_run_done_once(store):
             number = random.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT, *SIGNALS))
             with suppress(ProcessLookupError):
                 os.kill(random.choice(attempt_holder), number)
-                counted[number.name] += 1
+                signals[number.name] += 1
     for launcher in launchers:
         launcher.wait(120)
     until(lambda: not store.list_contents().leases, 60, "a lease is left")
     print(
-        f"\n{MINUTES:g} minutes: {counted.total()} signals ({dict(counted)}), {launches} launches"
+        f"\n{MINUTES:g} minutes: {signals.total()} signals ({dict(signals)}), {launches} launches"
     )
     print(f"{launches} launches; {len(runs)} runs, {len(store.list_contents().done)} records")
     # an interpreter that is interrupted while it starts says so itself

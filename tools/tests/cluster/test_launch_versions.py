@@ -29,11 +29,11 @@ def tree(tmp_path_factory):
 
 @pytest.mark.nightly
 def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
-    """By whoever calls ``run`` as it says; without that version a run refuses."""
-    listed = rlregress("runs", "launch", "--with", str(tree), *RUNS, "--store", str(tmp_path))
-    assert listed.returncode == 0, listed.stderr
-    assert listed.stdout.startswith(f"with {tree} (tree): ")
-    assert f"\none run: PYTHONPATH={tree}:" in listed.stdout
+    """The printed command trains with the other version; without it a run refuses."""
+    launch = rlregress("runs", "launch", "--with", str(tree), *RUNS, "--store", str(tmp_path))
+    assert launch.returncode == 0, launch.stderr
+    assert launch.stdout.startswith(f"with {tree} (tree): ")
+    assert f"\none run: PYTHONPATH={tree}:" in launch.stdout
     (manifest,) = (tmp_path / "manifests").iterdir()
     run = ("runs", "run", "--manifest", str(manifest), "--index", "0")
     plain = rlregress(*run, "--store", str(tmp_path))
@@ -51,7 +51,7 @@ def test_runs_of_a_launch_with_another_version_are_done_with_it(tree, tmp_path):
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
-    """As it is for this command."""
+    """A script exports the path of the version."""
     dry = ("runs", "launch", "--slurm", "--dry-run", "--with", str(tree), *RUNS)
     printed = rlregress(*dry, "--store", str(tmp_path), PATH="")
     assert printed.returncode == 0, printed.stderr
@@ -70,7 +70,7 @@ def test_a_script_of_slurm_tells_its_tasks_where_the_version_is(tree, tmp_path):
     ],
 )
 def test_versions_that_are_none_are_refused(versions, reason, tmp_path, command):
-    """In one sentence, before anything is written."""
+    """A wrong version is one sentence, before anything is written."""
     store = tmp_path / "store"
     words = ("runs", "launch", "--with", versions, *RUNS, "--store", str(store))
     code, printed, error = command(*words)
@@ -96,7 +96,7 @@ def test_environments_that_others_may_write_are_not_used(which, tmp_path, comman
 
 @pytest.mark.skipif(os.getuid() != 0, reason="root alone can give a folder to others")
 def test_environments_of_another_user_are_not_used(tmp_path, monkeypatch):
-    """But of the group of a shared store, and if one trusts them, as checkpoints are."""
+    """Only those of a shared store's group, or trusted ones, are used."""
     os.chown(tmp_path, 54321, 54321)
     with pytest.raises(UserError, match="is not yours alone: it belongs to the user 54321"):
         commands_versions._check_owner(tmp_path)

@@ -19,20 +19,20 @@ from rlregress.training.store import Store
 from . import slurm_daemons
 from .short_runs import find_holder, has_ended, holder
 from .slurm_daemons import Site, until
-from .suites import CELL, Copy, copied
+from .suites import CELL, Copy, copy_suite
 
 #: what cron gives a command.
-_OF_CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "HOME": "/", "LOGNAME": getpass.getuser()}
+_CRON = {"PATH": "/usr/bin:/bin", "SHELL": "/bin/sh", "HOME": "/", "LOGNAME": getpass.getuser()}
 
 
-def documented(options: str) -> str:
+def read_line(options: str) -> str:
     """Return the line of crontab of the documentation, with other options than ``--local``."""
     text = (suite.root() / "docs" / "running.md").read_text()
     [line] = re.findall(r"^    (?:\S+ ){5}(cd .* launch --waves --local .*)$", text, re.MULTILINE)
     return line.replace("--local", options)
 
 
-def as_here(line: str, copy: Copy, store: Store) -> str:
+def insert_folders(line: str, copy: Copy, store: Store) -> str:
     """A line of the documentation, with the folders of a test."""
     for name, folder_text in (
         ("/home/me/rlregress", str(copy.folder)),
@@ -44,21 +44,14 @@ def as_here(line: str, copy: Copy, store: Store) -> str:
     return line
 
 
-def called(line: str, copy: Copy) -> subprocess.CompletedProcess[str]:
-    """What cron does with a line."""
-    return subprocess.run(
-        ["/bin/sh", "-c", line],
-        env=copy.environment,
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run_line(line: str, copy: Copy) -> subprocess.CompletedProcess[str]:
+    """Run a line as cron does."""
+    command, options = ["/bin/sh", "-c", line], {"cwd": "/", "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, env=copy.environment, capture_output=True, text=True, **options)
 
 
-def judged(copy: Copy) -> dict[str, object]:
-    """What the last gate has written, but when it began and how long it and its tests took."""
+def read_verdict(copy: Copy) -> dict[str, object]:
+    """Return the verdict of the last gate, without start and durations."""
     verdict = json.loads((copy.folder / "report" / "verdict.json").read_text())
     del verdict["started"], verdict["seconds"]
     for framework in verdict["frameworks"].values():
@@ -70,12 +63,12 @@ def judged(copy: Copy) -> dict[str, object]:
 def check_verdict(copy: Copy, store: Store, message: str) -> None:
     """The wave's verdict is that of a gate of the same store, which trains nothing more."""
     assert "verdict sb3: regressed" in message
-    waves = judged(copy)
+    waves = read_verdict(copy)
     before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
     line = f"cd {copy.folder} && {sys.executable} -m rlregress check --cells all -n 1"
-    gate = called(f"{line} --store {store.folder}", copy)
+    gate = run_line(f"{line} --store {store.folder}", copy)
     assert gate.returncode == 1, gate.stderr
-    assert judged(copy) == waves
+    assert read_verdict(copy) == waves
     assert waves["frameworks"]["sb3"]["verdicts"][CELL.id]["look"] == 2
     assert {path: path.stat() for path in store.folder.glob("sb3*/*.json")} == before
     contents = store.list_contents()
@@ -86,8 +79,8 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
 @pytest.mark.nightly
 def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
     """The line of crontab, killed in each wave, does each run once and has the gate's verdict."""
-    copy, store = copied(tmp_path / "suite", _OF_CRON), Store(tmp_path / "runs")
-    line = as_here(documented("--local"), copy, store)
+    copy, store = copy_suite(tmp_path / "suite", _CRON), Store(tmp_path / "runs")
+    line = insert_folders(read_line("--local"), copy, store)
     text = ""
     for job in (copy.jobs(range(1000, 1010))[0], copy.jobs(range(1000, 1010))[7]):
         with open(tmp_path / "said", "w") as out:
@@ -100,20 +93,16 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
             until(lambda job=job: find_holder(store, job), 600, f"nobody does {job.title}")
             attempt_holder = holder(store, job).process
             process.send_signal(signal.SIGSTOP)
-            second = called(line, copy)
+            second = run_line(line, copy)
             assert second.returncode == 75, second.stderr
             assert f"process {process.pid} on " in second.stdout
             assert second.stdout.endswith(" does these runs; call again for the verdict\n")
         finally:
             process.kill()
             process.wait()
-        until(
-            lambda attempt_holder=attempt_holder: has_ended(attempt_holder),
-            60,
-            "what it started goes on",
-        )
+        until(lambda number=attempt_holder: has_ended(number), 60, "what it started goes on")
         text += (tmp_path / "said").read_text()
-    last = called(line, copy)
+    last = run_line(line, copy)
     assert last.returncode == 1, last.stdout + last.stderr
     assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in text
     assert "after wave 2: 1 regressed\n" in last.stdout
@@ -132,12 +121,12 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
     (tmp_path / "slurm").mkdir()
     with slurm_daemons.running(tmp_path / "slurm", Site(nodes=2, cores=8)) as cluster:
         fields = {name: cluster.environment[name] for name in ("PATH", "SLURM_CONF")}
-        copy = copied(tmp_path / "suite", _OF_CRON | fields)
+        copy = copy_suite(tmp_path / "suite", _CRON | fields)
         store = Store(tmp_path / "runs")
-        line = as_here(documented("--slurm"), copy, store)
-        waiting = as_here(documented("--slurm --wait"), copy, store)
+        line = insert_folders(read_line("--slurm"), copy, store)
+        waiting = insert_folders(read_line("--slurm --wait"), copy, store)
 
-        first = called(line, copy)
+        first = run_line(line, copy)
         assert first.returncode == 75, first.stdout + first.stderr
         assert "wave 1 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in first.stdout
         assert "submitted: 5 runs" in first.stdout
@@ -151,7 +140,7 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         os.kill(holder(store, killed).process, signal.SIGKILL)
         names = {job.name for job in copy.jobs(range(1002, 1005))}
         until(lambda: names <= store.list_contents().done, 300, "the others are not done")
-        second_call = called(line, copy)
+        second_call = run_line(line, copy)
         assert second_call.returncode == 75, second_call.stdout + second_call.stderr
         assert "5 runs, 2 of them to do" in second_call.stdout
         assert "of them are in the queue" in second_call.stdout
@@ -160,9 +149,9 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
 
         log = tmp_path / "log"
         job = ["sbatch", "--wait", f"--output={log}", "--time=60", f"--wrap={waiting}"]
-        ended = subprocess.run(job, env=copy.environment, capture_output=True, text=True)
+        process = subprocess.run(job, env=copy.environment, capture_output=True, text=True)
         output = log.read_text()
-        assert ended.returncode == 1, output
+        assert process.returncode == 1, output
         assert f"after wave 1: nothing is decided; undecided: {CELL.id}" in output
         assert "wave 2 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in output
         assert "after wave 2: 1 regressed\n" in output

@@ -1,4 +1,4 @@
-"""``rlregress runs launch --local``: ended and launched again, it does what is left."""
+"""``rlregress runs launch --local`` does the remaining runs when it is launched again."""
 
 from __future__ import annotations
 
@@ -10,34 +10,27 @@ import sys
 import pytest
 
 from rlregress.cluster import local, run_one
-from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
-from .short_runs import has_ended, holder, jobs, write_listed
+from .short_runs import begin, has_ended, holder, jobs, write_listed
 from .slurm_daemons import until
 
 
-def launched(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
+def start_launch(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
     """A launch of a manifest."""
     command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
-    return subprocess.Popen(
-        [*command, "--manifest", str(manifest.path), "--store", str(store.folder)],
-        env=worker_launch.worker_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return begin([*command, "--manifest", str(manifest.path), "--store", str(store.folder)])
 
 
 @pytest.mark.usefixtures("warm_python")
 @pytest.mark.nightly
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, number):
-    """What it started ends with it, however it ends; what is done is not done again."""
+    """Its processes end with the launch, whatever ends it; finished runs are not repeated."""
     all_jobs = jobs(range(3) if number == signal.SIGKILL else range(2))
     store = Store(tmp_path)
     manifest = write_listed(store, all_jobs)
-    first = launched(store, manifest)
+    first = start_launch(store, manifest)
     processes = [holder(store, job).process for job in all_jobs[:2]]
     first.send_signal(number)
     first.wait(60)
@@ -45,7 +38,7 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
     done = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
     assert len(done) < len(all_jobs)
 
-    second_launch = launched(store, manifest)
+    second_launch = start_launch(store, manifest)
     text, _ = second_launch.communicate(timeout=300)
     assert second_launch.returncode == 0, text
     assert f"{len(all_jobs)} runs, {len(all_jobs) - len(done)} of them to do" in text
@@ -56,7 +49,7 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
 
 
 @pytest.mark.parametrize(
-    ("code", "ended"),
+    ("code", "result"),
     [
         (0, "done"), (75, "unfinished"), (1, "failed"), (2, "failed"),
         *((-number, "unfinished") for number in (
@@ -66,8 +59,8 @@ def test_a_launch_that_is_ended_goes_on_when_it_is_launched_again(tmp_path, numb
         (-signal.SIGSEGV, "failed"),
     ],
 )  # fmt: skip
-def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, ended):
-    """Whoever ends it, and however far it has come; what its own code does is a failure."""
+def test_a_run_ended_by_a_signal_is_unfinished(tmp_path, monkeypatch, code, result):
+    """A run that a signal ends is unfinished; a crash of its own code is a failure."""
     end = f"exit({code})"
     if code < 0:
         default = f"signal.signal({-code}, signal.SIG_DFL)" if code != -signal.SIGKILL else ""
@@ -79,7 +72,7 @@ def test_a_run_that_is_ended_from_outside_is_left(tmp_path, monkeypatch, code, e
     store = Store(tmp_path)
     manifest = write_listed(store, jobs([0]))
     counts = local.run_locally(manifest, list(manifest.runs()), store, 1, lambda _: None)
-    assert counts == local.Counts(**{ended: 1})
+    assert counts == local.Counts(**{result: 1})
 
 
 def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
@@ -106,7 +99,7 @@ def test_a_signal_is_not_lost_while_a_run_is_started(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_run_that_another_process_does_is_left_to_it(tmp_path, command, monkeypatch):
-    """It is asked for once more after the others, and then the exit code says that it is left."""
+    """The run is tried once more after the others; then the exit code is 75."""
     monkeypatch.setattr(local, "_PAUSE_SECONDS", 0.0)
     (job,) = jobs([0])
     store = Store(tmp_path)

@@ -17,13 +17,13 @@ from rlregress.training.store import Store
 
 from ..training.test_records import job
 
-LISTED = [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)]
+RUNS = [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)]
 
 
 @pytest.fixture
 def written(tmp_path) -> Manifest:
     """Runs of three seeds, of which the last takes longest."""
-    return manifest.write_manifest(LISTED, tmp_path / "listed")
+    return manifest.write_manifest(RUNS, tmp_path / "listed")
 
 
 def test_runs_are_listed_longest_first(written):
@@ -39,7 +39,7 @@ def test_runs_are_listed_longest_first(written):
 def test_the_same_runs_are_the_same_file(written, tmp_path):
     """A list that is written again is not changed; another list has another name."""
     before = written.path.stat()
-    rewritten = manifest.write_manifest(LISTED, written.path.parent)
+    rewritten = manifest.write_manifest(RUNS, written.path.parent)
     assert rewritten.path == written.path
     assert rewritten.path.stat().st_mtime_ns == before.st_mtime_ns
     assert manifest.write_manifest([(job(0), 1.0)], written.path.parent).path != written.path
@@ -58,7 +58,7 @@ def test_a_line_is_one_run_in_json(written):
 
 
 def test_a_store_keeps_its_own_copy(written, tmp_path):
-    """So that tasks find it where the records are, whatever becomes of the first."""
+    """Tasks find the copy in the store after the first file is gone."""
     store = Store(tmp_path / "runs")
     copy = run_selection.copy_manifest(written, store)
     assert copy.path.parent == tmp_path / "runs" / "manifests"
@@ -82,7 +82,7 @@ def test_a_store_keeps_its_own_copy(written, tmp_path):
     ids=["empty", "other", "zeros", "deep", "huge number", "cut off", "edited", "broken"],
 )  # fmt: skip
 def test_a_damaged_manifest_is_named(written, damage, message):
-    """In one sentence, before a run of it is started."""
+    """Damage is one sentence, before a run is started."""
     written.path.write_text(damage(written.path.read_text()))
     text = f"{re.escape(str(written.path))}.* {message}.*; expected a f"
     with pytest.raises(UserError, match=text):
@@ -97,7 +97,7 @@ def test_a_run_that_was_edited_is_not_done(written):
         Manifest(written.path).job(2)
 
 
-def forged(path, line: str) -> Manifest:
+def forge(path, line: str) -> Manifest:
     """A manifest of one run whose digest is that of its line."""
     head = {"schema": 1, "runs": 1, "width": len(line.encode()) + 1}
     head["digest"] = hashlib.sha256(f"{line}\n".encode()).hexdigest()
@@ -114,13 +114,13 @@ def forged(path, line: str) -> Manifest:
         ("seconds", "60"), ("seconds", None),
     ],
 )  # fmt: skip
-def test_what_stands_beside_a_run_is_checked(tmp_path, name, value):
-    """Also where the digest is right: whoever writes a file can digest it."""
+def test_fields_beside_a_job_are_validated(tmp_path, name, value):
+    """Invalid fields are refused although the digest is right."""
     glance = {"run": job(0).name, "group": job(0).cell.group, "seconds": 1.0}
     content = job(0).as_dict() | {"key": job(0).key}
-    sound = forged(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
+    sound = forge(tmp_path / "sound.jsonl", json.dumps({**glance, "job": content}))
     assert [run.name for run in sound.runs()] == [job(0).name]
-    wrong = forged(tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content}))
+    wrong = forge(tmp_path / "forged.jsonl", json.dumps({**glance, name: value, "job": content}))
     with pytest.raises(UserError, match="is damaged: line 0 is not a run; expected a file"):
         list(wrong.runs())
 
@@ -130,7 +130,7 @@ def test_a_job_that_is_none_is_not_done(tmp_path):
     content = job(0).as_dict() | {"key": job(0).key}
     content["cell"]["framework"] = "../x"
     glance = {"run": job(0).name, "group": "some-ppo", "seconds": 1.0}
-    forged_manifest = forged(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
+    forged_manifest = forge(tmp_path / "forged.jsonl", json.dumps({**glance, "job": content}))
     with pytest.raises(UserError, match="is damaged: line 0: .*; expected a file that"):
         forged_manifest.job(0)
 
@@ -150,7 +150,7 @@ def test_a_pipe_in_the_place_of_a_manifest_is_not_waited_for(written, tmp_path):
 
 @pytest.mark.parametrize("index", [-1, 3])
 def test_an_index_beyond_the_list_is_named(written, index):
-    """It is no index of another run, counted from the end or from the beginning."""
+    """An index below 0 or beyond the last run is an error."""
     with pytest.raises(UserError, match=f"--index is {index}, expected 0 to 2"):
         written.job(index)
 
@@ -170,8 +170,8 @@ PLANTED = {
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_what_has_the_name_of_a_list_is_set_aside(written, tmp_path, planted):
-    """The name can be told beforehand: what was planted there is not what the options chose."""
+def test_a_planted_manifest_is_set_aside(written, tmp_path, planted):
+    """A planted file, link, folder or pipe under a predictable name is renamed, never read."""
     store = Store(tmp_path / "runs")
     path = tmp_path / "runs" / "manifests" / written.path.name
     path.parent.mkdir(parents=True)
@@ -198,7 +198,7 @@ def test_an_edited_list_with_the_right_header_is_set_aside(written, tmp_path):
 
 @pytest.mark.parametrize("name", ["manifests", "slurm"])
 def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_path, name):
-    """Nor read: a link may be anybody's."""
+    """A linked folder is neither written nor read."""
     store, outside = Store(tmp_path / "runs"), tmp_path / "outside"
     outside.mkdir()
     store.folder.mkdir()
@@ -217,12 +217,12 @@ def test_a_folder_that_leads_out_of_the_store_is_not_written_to(written, tmp_pat
     assert list(outside.iterdir()) == []
 
 
-def test_a_line_that_says_two_runs_is_none(tmp_path):
+def test_a_line_with_two_run_names_is_refused(tmp_path):
     """JSON takes the last of two keys, and a glance sees the first."""
     content = json.dumps(job(1).as_dict() | {"key": job(1).key})
     glance = f'"run": "{job(0).name}", "group": "{job(0).cell.group}", "seconds": 1.0'
     line = f'{{{glance}, "job": {content}, "run": "{job(1).name}"}}'
-    forged_manifest = forged(tmp_path / "x.jsonl", line)
+    forged_manifest = forge(tmp_path / "x.jsonl", line)
     assert [run.name for run in forged_manifest.runs()] == [job(0).name]
     with pytest.raises(UserError, match="line 0: it does not match its key"):
         forged_manifest.job(0)

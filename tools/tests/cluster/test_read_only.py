@@ -18,18 +18,18 @@ from tools.tests.nightly import every
 from .short_runs import jobs, rlregress, write_listed
 
 #: prctl(2), and what capabilities(7) lets root do: write, search and change the files of anybody.
-_DROP, _OF_ROOT = 24, (1, 2, 3)
+_DROP, _ROOT_CAPABILITIES = 24, (1, 2, 3)
 
 
-def _as_others() -> None:
-    """Root becomes a user who may do what the modes of files allow; others are that already."""
-    for capability in _OF_ROOT:
+def _drop_rights() -> None:
+    """Drop the capabilities with which root ignores the modes of files."""
+    for capability in _ROOT_CAPABILITIES:
         ctypes.CDLL(None).prctl(_DROP, capability, 0, 0, 0)
 
 
-def called(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
     """A command of somebody who obeys the modes of files."""
-    return rlregress(*arguments, before=_as_others)
+    return rlregress(*arguments, before=_drop_rights)
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +52,20 @@ def store(tmp_path_factory) -> Iterator[Store]:
 
 @pytest.mark.nightly
 def test_a_store_that_can_only_be_read_is_looked_at(store):
-    """What is there, whose clock tells the ages, what is wrong and what is left."""
-    status = called("runs", "status", "--store", str(store.folder))
+    """Status, verification, plan and watch work; ages are by this machine's clock."""
+    status = run_command("runs", "status", "--store", str(store.folder))
     assert (status.returncode, status.stderr) == (0, "")
     assert "sb3-sac     -       -        1      -        -        2    3" in status.stdout
-    assert "this machine's clock, because you may not write to the store" in status.stdout
-    checked = called("runs", "status", "--verify", "--store", str(store.folder))
+    assert "ages are by this machine's clock, as you may not write to the store" in status.stdout
+    checked = run_command("runs", "status", "--verify", "--store", str(store.folder))
     assert (checked.returncode, checked.stderr) == (0, "")
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "sac")
-    planned = called("plan", *options, "--store", str(store.folder))
+    planned = run_command("plan", *options, "--store", str(store.folder))
     assert (planned.returncode, planned.stderr) == (0, "")
     words = f"-m rlregress runs status --watch --store {store.folder}".split()
     environment = worker_launch.worker_environment()
     # until all is done
-    options = {"env": environment, "preexec_fn": _as_others, "timeout": 5, "check": True}
+    options = {"env": environment, "preexec_fn": _drop_rights, "timeout": 5, "check": True}
     with pytest.raises(subprocess.TimeoutExpired):
         subprocess.run([sys.executable, *words], **options)
 
@@ -81,13 +81,13 @@ def test_a_store_that_can_only_be_read_is_looked_at(store):
         "runs status --verify --set-aside --store {store}", "runs merge {store} -o {store}",
     ]),
 )  # fmt: skip
-def test_what_writes_to_it_is_refused(store, tmp_path, arguments):
-    """In one sentence that names it, before anything is trained."""
+def test_commands_that_write_to_a_read_only_store_are_refused(store, tmp_path, arguments):
+    """One sentence names the store, before anything is trained."""
     (manifest,) = (store.folder / "manifests").iterdir()
     words = [word.format(manifest=manifest, store=store.folder) for word in arguments.split()]
     if words[0] == "check":
         words += ["--report", str(tmp_path / "report")]
-    error = called(*words)
+    error = run_command(*words)
     assert error.returncode == 2, error.stdout
     (lines,) = error.stderr.splitlines()
     assert lines.startswith("rlregress: ")

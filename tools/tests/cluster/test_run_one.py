@@ -8,7 +8,6 @@ import os
 import re
 import shlex
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -26,7 +25,17 @@ from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.store import Store
 from tools.tests.nightly import every
 
-from .short_runs import ENDLESS, has_ended, holder, jobs, start, worker_of, workers, write_listed
+from .short_runs import (
+    ENDLESS,
+    begin,
+    has_ended,
+    holder,
+    jobs,
+    start,
+    worker_of,
+    workers,
+    write_listed,
+)
 from .slurm_daemons import until
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -41,7 +50,7 @@ def assert_ended(process, code: int, *message: str) -> None:
         assert part in output
 
 
-def files(store: Store) -> set[str]:
+def list_suffixes(store: Store) -> set[str]:
     """The endings of the files of runs."""
     return {path.suffix for path in store.folder.glob("*-v4-*/*")}
 
@@ -60,7 +69,7 @@ def test_a_run_that_was_killed_is_done_by_the_next_and_then_never_again(store):
     stored = store.find_record(job)
     assert stored["attempt"]["restarts"] == 1
     assert stored["memory"]["peak_mib"] > 0
-    assert files(store) == {".json"}
+    assert list_suffixes(store) == {".json"}
     before = store.path(job).stat()
     assert_ended(start(manifest, 0, store), 0, "seed 0: done before")
     assert store.path(job).stat() == before
@@ -86,7 +95,7 @@ def test_a_run_that_is_stopped_is_given_back(store, monkeypatch, number):
     assert store.read_lease_holder(job.name)[0].ended == f"stopped by {number.name}"
     assert not store.is_in_progress(job)
     # a checkpoint, if it had begun to train
-    assert files(store) - {".checkpoint"} == {".lease"}
+    assert list_suffixes(store) - {".checkpoint"} == {".lease"}
 
 
 #: a run of some seconds, with networks as small as they can be
@@ -94,7 +103,7 @@ MIDDLE = Protocol(1200, 400, 2)
 SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8, "steps_per_collection": 4}
 
 
-def middle(seed: int) -> Job:
+def plan_middle(seed: int) -> Job:
     """A run that can be stopped amid its training."""
     (job,) = jobs([seed], MIDDLE)
     return replace(job, hyperparameters={**job.hyperparameters, **SMALL})
@@ -108,7 +117,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     if number == signal.SIGKILL:
         # Python itself: what a server has forked does not end with who asked for it
         monkeypatch.undo()
-    job = middle(3)
+    job = plan_middle(3)
     manifest = write_listed(store, [job])
     process = start(manifest, 0, store)
     attempt_holder = holder(store, job)
@@ -135,7 +144,7 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
     (continued,) = stored["attempt"]["continued"]
     assert (continued["steps"], continued["attempt"]) == (progress.steps, attempt)
     assert stored["time"]["wall_seconds"] > progress.wall_seconds
-    assert files(store) == {".json"}
+    assert list_suffixes(store) == {".json"}
     assert not audit.verify_store(store, None).notes
     never = worker_launch.do_run(job, Store(tmp_path / "never"))
     assert run_record.outcome(stored) == run_record.outcome(never)
@@ -144,8 +153,8 @@ def test_a_run_that_is_stopped_is_continued(store, tmp_path, monkeypatch, number
 @pytest.mark.nightly
 def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(store):
     """The framework's own reason; there is no checkpoint."""
-    trained = [each for each in frameworks.installed() if "sac" in each.framework.algorithms]
-    adapter = next((each for each in trained if each.train.no_resume_reason()), None)
+    trained = [a for a in frameworks.installed() if "sac" in a.framework.algorithms]
+    adapter = next((a for a in trained if a.train.no_resume_reason()), None)
     if adapter is None:
         pytest.skip("every framework that is here can be continued")
     cell = Cell(adapter.name, "sac", "InvertedPendulum-v4", adapter.name, "smoke")
@@ -157,7 +166,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     killed.terminate()
     assert killed.wait(60) == 75
     until(lambda: has_ended(worker), 30, "its worker goes on")
-    assert files(store) == {".lease"}
+    assert list_suffixes(store) == {".lease"}
     assert_ended(start(manifest, 0, store), 0, "finished")
     stored = store.find_record(job)
     assert stored["attempt"]["restarts"] == 1
@@ -169,20 +178,14 @@ def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
     (job,) = jobs([0], ENDLESS)
     command = shlex.join(run_one.build_command(write_listed(store, [job]), 0, store))
-    process = subprocess.Popen(
-        ["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"],
-        env=worker_launch.worker_environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    process = begin(["bash", "-c", f"trap '' USR1; kill -USR1 $$; exec {command}"])
     holder(store, job)
     process.send_signal(signal.SIGUSR1)
     assert_ended(process, 75, "stopped by SIGUSR1; start it again")
 
 
 def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
-    """As when memory is short: exit code 1 says that it may happen again; there is no record."""
+    """A killed worker is exit code 1 and leaves no record."""
     (job,) = jobs([0], ENDLESS)
     process = start(write_listed(store, [job]), 0, store)
     os.kill(worker_of(store, job, holder(store, job)), signal.SIGKILL)
@@ -191,7 +194,7 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
 
 
 @pytest.mark.parametrize(
-    ("number", "there", "message"),
+    ("number", "is_present", "message"),
     [
         (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
         (errno.EDQUOT, True, "make room in {0}"),
@@ -202,8 +205,8 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
         (errno.EIO, True, "see that {0} can be used"),
     ],
 )
-def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, message):
-    """By what has happened: room helps a full disk, and no store that has vanished."""
+def test_an_error_of_a_run_has_advice(tmp_path, monkeypatch, number, is_present, message):
+    """The advice fits the error: free room on a full disk, not for a store that has vanished."""
     store = Store(tmp_path / "runs")
     manifest = write_listed(Store(tmp_path / "elsewhere"), jobs([0]))
 
@@ -211,7 +214,7 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
         raise OSError(number, os.strerror(number), str(store.folder / "x"))
 
     monkeypatch.setattr(worker_launch, "do_run", fail)
-    if there:
+    if is_present:
         store.folder.mkdir()
     with pytest.raises(UserError, match="is not done: ") as raised:
         run_one.do_one_run(manifest, 0, store, print)
@@ -220,8 +223,8 @@ def test_what_fails_a_run_says_what_to_do(tmp_path, monkeypatch, number, there, 
     assert ("make room" in str(raised.value)) == (number in (errno.ENOSPC, errno.EDQUOT))
 
 
-def test_trust_is_handed_to_whoever_does_a_run(monkeypatch):
-    """Where tasks do not get the environment of the launch, too."""
+def test_trust_is_passed_to_every_run(monkeypatch):
+    """Tasks get the variable even if they do not get the environment of the launch."""
     monkeypatch.delenv(TRUST, raising=False)
     assert TRUST not in run_one.collect_variables()
     monkeypatch.setenv(TRUST, "1")
@@ -247,7 +250,7 @@ def test_two_attempts_that_overlap_leave_one_record(store):
     os.kill(attempt_holder.process, signal.SIGCONT)
     assert_ended(frozen, 0, "finished")
     assert store.path(job).stat() == first
-    assert files(store) == {".json"}
+    assert list_suffixes(store) == {".json"}
 
 
 def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
@@ -266,14 +269,14 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
     attempt_holder = holder(store, job)
     worker_of(store, job, attempt_holder)
     path = store.path(job).with_suffix(".lease")
-    other = replace(attempt_holder, attempt="another", machine="elsewhere")
-    other_content = json.dumps(asdict(other))
-    path.with_suffix(".other").write_text(other_content)
+    other_holder = replace(attempt_holder, attempt="another", machine="elsewhere")
+    other_lease = json.dumps(asdict(other_holder))
+    path.with_suffix(".other").write_text(other_lease)
     path.with_suffix(".other").replace(path)
     thread.join(60)
     assert raised[0].is_superseded
     assert "ended by SIGKILL; another attempt took it over" in str(raised[0])
-    assert path.read_text() == other_content
+    assert path.read_text() == other_lease
 
 
 @pytest.fixture
@@ -300,12 +303,12 @@ def test_a_run_that_another_attempt_does_is_left_to_it(store, command, do):
 def test_a_run_of_other_versions_is_not_done(store, command, do):
     """A node where something else is installed says what, and leaves no record."""
     (job,) = jobs([0])
-    other = replace(job, versions={**job.versions, "numpy": "1.0"})
-    code, _, error = command(*do(other))
+    changed_job = replace(job, versions={**job.versions, "numpy": "1.0"})
+    code, _, error = command(*do(changed_job))
     assert (code, "Traceback" in error) == (2, False)
     assert re.search("needs other versions: found numpy .*, expected 1.0", error)
-    assert store.find_record(other) is None
-    assert "other versions" in store.read_lease_holder(other.name)[0].ended
+    assert store.find_record(changed_job) is None
+    assert "other versions" in store.read_lease_holder(changed_job.name)[0].ended
 
 
 def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):

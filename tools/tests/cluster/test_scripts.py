@@ -30,11 +30,11 @@ def write_listed(tmp_path: Path, seconds: dict[int, float]) -> manifest.Manifest
 
 
 def build_scripts(run_list, folder, site=None, size=1001, done=()) -> tuple:
-    """The scripts of what is left, and what was said about time and memory."""
+    """Return the scripts of the remaining runs, and the lines about time and memory."""
     runs, lines = list(run_list.runs()), []
     remaining = [run for run in runs if run.name not in done]
-    given = (remaining, done, Store(folder), site or slurm_arrays.Site(), size, lines.append)
-    return slurm_arrays.build_scripts(run_list, runs, *given), lines
+    arguments = (remaining, done, Store(folder), site or slurm_arrays.Site(), size, lines.append)
+    return slurm_arrays.build_scripts(run_list, runs, *arguments), lines
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def build_scripts(run_list, folder, site=None, size=1001, done=()) -> tuple:
     [([0], "0"), ([0, 1, 2, 3], "0-3"), ([3, 17, 40, 41, 42], "3,17,40-42"), ([1, 3, 5], "1,3,5")],
 )
 def test_indices_are_written_short(indices, text):
-    """As sbatch takes them."""
+    """Indices are ranges, as sbatch takes them."""
     assert slurm_arrays.format_ranges(indices) == text
 
 
 def test_a_piece_fits_into_an_array():
-    """1440 runs at the usual size: indices end at 1000, and what is done leaves holes."""
+    """The pieces of 1440 runs have indices up to 1000 each; finished runs leave holes."""
     assert [len(piece) for piece in slurm_arrays.split_indices(range(1440), 1001)] == [1001, 439]
     pieces = list(slurm_arrays.split_indices([0, 999, 1000, 1001, 1439, 2002], 1001))
     assert pieces == [[0, 999, 1000], [1001, 1439], [2002]]
@@ -62,10 +62,7 @@ def test_a_list_of_indices_is_not_too_long_for_a_line():
 
 
 def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
-    """Undone runs only, the longest first, each index an offset beyond the task's.
-
-    The options and lines of a site replace ours of the same name.
-    """
+    """Undone runs are listed longest first; options and lines of a site replace ours."""
     run_list = write_listed(tmp_path, dict.fromkeys(range(0, 14, 2), 100.0))
     done = {run.name for run in run_list.runs() if run.number in (0, 3)}
     scripts, _ = build_scripts(run_list, tmp_path, size=3, done=done)
@@ -81,7 +78,7 @@ def test_a_script_names_its_runs_and_nothing_else(tmp_path, snapshot):
 
 
 def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
-    """Twice the longest run and the memory of the largest record; it is said of what."""
+    """The limits come from the longest run and the largest record, and say so."""
     run_list = write_listed(tmp_path, {0: 600.0, 2: 300.0, 1: 30.0})
     for seed in (0, 2):
         measured = {"time": {"wall_seconds": 1200.0}, "memory": {"peak_mib": 1000.0}}
@@ -103,7 +100,7 @@ def test_time_and_memory_are_those_of_recorded_runs(tmp_path):
 
 
 def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
-    """And without any measurement the site's own limits hold."""
+    """Unmeasured limits are those of the site."""
     framework, algorithm = next(iter(stored_throughput.load_all_throughput()))
     cell = type(job().cell)(framework, algorithm, "Ring-v0", framework, "smoke")
     run_list = manifest.write_manifest([(job(cell=cell), 0.0)], tmp_path / "manifests")
@@ -124,7 +121,7 @@ def test_memory_is_that_of_stored_throughput_where_no_run_is_recorded(tmp_path):
     ],
 )
 def test_an_option_that_cannot_be_passed_is_refused(option, reason):
-    """In one sentence, before anything is submitted."""
+    """A wrong option is one sentence, before anything is submitted."""
     with pytest.raises(UserError, match=reason):
         slurm_arrays.Site((option,))
 
@@ -151,7 +148,7 @@ def test_a_path_that_slurm_does_not_take_is_refused(tmp_path, name):
 
 
 def test_a_path_may_hold_the_word_that_is_an_index(tmp_path):
-    """What a shell evaluates is the index alone."""
+    """A shell evaluates only the index, whatever the path holds."""
     folder = tmp_path / "INDEX" / "$((SLURM_ARRAY_TASK_ID + 0))"
     ((script,), _) = build_scripts(write_listed(folder, {0: 60.0}), folder)
     last = script.text.splitlines()[-1]
@@ -161,7 +158,7 @@ def test_a_path_may_hold_the_word_that_is_an_index(tmp_path):
     assert text.splitlines()[-4:] == ["--index", "7", "--store", str(folder)]
 
 
-def answers(folder: Path, monkeypatch, **programs: str) -> None:
+def install(folder: Path, monkeypatch, **programs: str) -> None:
     """Commands of Slurm that are shell scripts."""
     for name, text in programs.items():
         (folder / name).write_text(f"#!/bin/bash\n{text}\n")
@@ -184,9 +181,9 @@ def answers(folder: Path, monkeypatch, **programs: str) -> None:
 def test_a_slurm_that_answers_nonsense_or_never_is_one_sentence(
     tmp_path, monkeypatch, text, message
 ):
-    """Whatever it is that answers."""
+    """Nonsense, silence and a broken program are one sentence each."""
     monkeypatch.setattr(run_one, "SLURM_TIMEOUT_SECONDS", 0.5)
-    answers(tmp_path, monkeypatch, scontrol=text or "")
+    install(tmp_path, monkeypatch, scontrol=text or "")
     if text is None:
         (tmp_path / "scontrol").write_text("")
         monkeypatch.setenv("PATH", str(tmp_path))
@@ -206,18 +203,18 @@ def test_rows_of_a_queue_that_are_not_ours_are_passed_over(tmp_path, monkeypatch
     ]  # fmt: skip
     (tmp_path / "rows").write_text("\n".join([*rows, ""]))
     text = f"echo $* >> {tmp_path}/asked; cat {tmp_path}/rows; printf '\\xff|\\n'"
-    answers(tmp_path, monkeypatch, squeue=text)
+    install(tmp_path, monkeypatch, squeue=text)
     queue = slurm_arrays.read_queue(store)
     assert (queue.error, queue.states) == ("", {("PENDING", "(a|b)"): 1})
     assert queue.runs == {run.name for run in run_list.runs() if run.number == 1}
     assert f" -u {os.getuid()} " in (tmp_path / "asked").read_text()
 
 
-def test_what_was_submitted_and_has_no_task_is_gone(tmp_path, monkeypatch):
-    """By the scripts of this user; not while a launch submits, or where Slurm does not answer."""
+def test_a_submitted_run_without_a_task_is_gone(tmp_path, monkeypatch):
+    """A run of a script without a task is gone, unless a launch runs or Slurm is silent."""
     run_list, store = write_listed(tmp_path, {0: 60.0, 2: 50.0, 4: 40.0}), Store(tmp_path)
     ((script,), _) = build_scripts(run_list, tmp_path)
-    answers(tmp_path, monkeypatch, squeue=f"echo '{script.name}|1|PENDING|None'", sbatch="echo 5")
+    install(tmp_path, monkeypatch, squeue=f"echo '{script.name}|1|PENDING|None'", sbatch="echo 5")
     slurm_arrays.submit_runs(lambda _: [script], store, print)
     digest = run_list.digest[: manifest.NAME_LENGTH]
     assert slurm_arrays.read_queue(store).gone == {digest: {0, 2}}
@@ -236,7 +233,7 @@ def test_what_was_submitted_and_has_no_task_is_gone(tmp_path, monkeypatch):
     assert lease.take()
     assert slurm_arrays.read_queue(store).gone == {}
     lease.give_back()
-    answers(tmp_path, monkeypatch, squeue="exit 1")
+    install(tmp_path, monkeypatch, squeue="exit 1")
     assert slurm_arrays.read_queue(store).gone == {}
 
 
@@ -244,7 +241,7 @@ def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch)
     """The script is kept to be looked at, and its runs do not count as submitted."""
     run_list, store = write_listed(tmp_path, {0: 60.0}), Store(tmp_path)
     ((script,), _) = build_scripts(run_list, tmp_path)
-    answers(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
+    install(tmp_path, monkeypatch, squeue="", sbatch="echo welcome")
     text = "sbatch answered 'welcome', expected the number of a job; the script is .*refused; subm"
     with pytest.raises(UserError, match=text):
         slurm_arrays.submit_runs(lambda _: [script], store, print)
@@ -252,7 +249,7 @@ def test_an_answer_of_sbatch_that_is_none_is_one_sentence(tmp_path, monkeypatch)
 
 
 def test_where_no_slurm_is_nothing_is_submitted(tmp_path, monkeypatch):
-    """It is said what is missing; the queue is known to be unknown."""
+    """An error names the missing program; the state of the queue is unknown."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="there is no scontrol here; .*--dry-run"):
         slurm_arrays.read_array_size()

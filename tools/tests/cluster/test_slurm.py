@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from rlregress.training.store import Store
 from . import slurm_daemons
 from .short_runs import ENDLESS, PACKAGE, find_holder, jobs, other_code, rlregress, write_listed
 from .slurm_daemons import Site, until
-from .tasks import go_on, launched, logs, task_of
+from .tasks import ask, go_on, launch, logs, task_of, wait_for_tasks
 
 #: arrays are small, so that few runs are split; a frozen task is not killed before it goes on.
 SITE = Site(nodes=2, cores=8, max_array_size=3, kill_wait=30)
@@ -39,16 +38,11 @@ def cluster(tmp_path_factory) -> Iterator[dict[str, str]]:
         yield running.environment
 
 
-@pytest.fixture
-def ask(cluster, monkeypatch):
-    """Ask a command of Slurm; returns what it answers."""
+@pytest.fixture(autouse=True)
+def slurm_commands(cluster, monkeypatch):
+    """Let commands find the Slurm of these tests."""
     for name in ("PATH", "SLURM_CONF"):
         monkeypatch.setenv(name, cluster[name])
-
-    def requested(*command: str) -> str:
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-    return requested
 
 
 def freeze(store: Store, runs: Sequence[Job]) -> dict[str, Holder]:
@@ -68,7 +62,7 @@ def freeze(store: Store, runs: Sequence[Job]) -> dict[str, Holder]:
 
 
 @pytest.mark.parametrize("number", [5, pytest.param(24, marks=pytest.mark.nightly)])
-def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
+def test_after_every_accident_a_launch_completes_the_runs(store, number):
     """Arrays beyond MaxArraySize, two launches at once, a warned, a killed and a cancelled task."""
     all_jobs = jobs(range(number))
     manifest = write_listed(store, all_jobs)
@@ -76,7 +70,7 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
 
     # two launches at once submit everything once, in arrays as small as this site has them
     with ThreadPoolExecutor(2) as threads:
-        text = "".join(threads.map(lambda _: launched(manifest, store), range(2)))
+        text = "".join(threads.map(lambda _: launch(manifest, store), range(2)))
     assert sorted(re.findall(r"submitted: (\d+) runs", text)) == sorted(["0", str(number)])
     pieces = re.findall(r"^job \d+: (\d+) runs from (\d+) on", text, re.MULTILINE)
     firsts = range(0, number, SITE.max_array_size)
@@ -89,7 +83,7 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     ask("scancel", task_of(frozen[cancelled.key]))
     for job in (warned, cancelled):
         go_on(frozen[job.key].process)
-    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    wait_for_tasks()
     remaining = [run.name for run in manifest.runs() if run.name not in store.list_contents().done]
     assert set(remaining) == {killed.name, cancelled.name}
     stored = store.find_record(warned)
@@ -97,10 +91,10 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
     assert stored["attempt"]["slurm"]["SLURM_RESTART_COUNT"] == "1"
 
     # what is undone, and nothing else
-    second_launch = launched(manifest, store)
+    second_launch = launch(manifest, store)
     assert f"{number} runs, 2 of them to do" in second_launch
     assert re.findall(r"(\d+) runs from (\d+) on", second_launch) == [("1", "1"), ("1", "4")]
-    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    wait_for_tasks()
     contents = store.list_contents()
     assert contents.done == {job.name for job in all_jobs}
     assert (contents.duplicates, contents.damaged, contents.leases) == ([], [], set())
@@ -113,63 +107,57 @@ def test_after_every_accident_a_launch_completes_the_runs(ask, store, number):
 def states(store: Store) -> dict[str, int]:
     """How many runs of a store are in which state."""
     queue = slurm_arrays.read_queue(store)
-    return dict(
-        store_status.survey_store(
-            store, run_selection.list_manifests(store), queue.gone, queue.runs
-        ).total
-    )
+    manifests = run_selection.list_manifests(store)
+    return dict(store_status.survey_store(store, manifests, queue.gone, queue.runs).total)
 
 
 @pytest.mark.nightly
-def test_a_run_that_is_cancelled_is_stopped(ask, store):
+def test_a_run_that_is_cancelled_is_stopped(store):
     """While it waits for a node, while its process starts, and while it trains."""
     all_jobs = jobs(range(3), ENDLESS)
     manifest = write_listed(store, all_jobs)
     assert states(store) == {"waiting": 3}
     for begin, running in (("now+1hour", False), ("now", False), ("now", True)):
-        launched(manifest, store, "--sbatch", f"begin={begin}")
+        launch(manifest, store, "--sbatch", f"begin={begin}")
         if begin == "now":
             until(lambda: "RUNNING" in ask("squeue", "-h", "-o", "%T"), 60, "no task starts")
         else:
             assert states(store) == {"waiting": 3}
         if running:
-            until(
-                lambda: all(find_holder(store, job) for job in all_jobs), 120, "not all have begun"
-            )
+            for job in all_jobs:
+                until(lambda job=job: find_holder(store, job), 120, "not all have begun")
             assert states(store) == {"running": 3}
         ask("scancel", "--user", str(os.getuid()))
-        until(lambda: not ask("squeue", "-h").strip(), 60, "tasks are still in the queue")
+        wait_for_tasks(60)
         assert states(store) == {"stopped": 3}
     output = rlregress("runs", "status", "--store", str(store.folder)).stdout
     assert re.search(r"^stopped: .* \(Slurm \d+_\d\): stopped by SIGTERM", output, re.MULTILINE)
 
 
 @pytest.mark.nightly
-def test_a_store_may_lie_anywhere(ask, tmp_path):
-    """Whatever of the shell, of sbatch and of ours is in its path; and it is found in the queue."""
+def test_a_store_may_lie_anywhere(tmp_path):
+    """A path with characters of shell and sbatch works, and is found in the queue."""
     store = Store(tmp_path / "a b%A%j%%$HOME'\"`#;&ü INDEX" / "runs")
     all_jobs = jobs(range(4))
     manifest = write_listed(store, all_jobs)
-    launched(manifest, store, "--sbatch", "begin=now+1hour")
+    launch(manifest, store, "--sbatch", "begin=now+1hour")
     assert slurm_arrays.read_queue(store).runs == {job.name for job in all_jobs}
     for task in ask("squeue", "-h", "-o", "%A").split():
         ask("scontrol", "update", f"jobid={task}", "StartTime=now")
-    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    wait_for_tasks()
     assert store.list_contents().done == {job.name for job in all_jobs}
     finished = re.findall(r"seed (\d+): finished", logs(store))
     assert sorted(finished) == ["0", "1", "2", "3"]
     error = Store(tmp_path / "a\\b")
-    text = rlregress(
-        *("runs", "launch", "--slurm", "--manifest", str(manifest.path)),
-        *("--store", str(error.folder)),
-    )
+    where = ("--manifest", str(manifest.path), "--store", str(error.folder))
+    text = rlregress("runs", "launch", "--slurm", *where)
     assert text.returncode == 2
     assert "and Slurm takes no path with a backslash" in text.stderr
     assert not list((error.folder / "slurm").glob("*.sh"))
 
 
 @pytest.mark.nightly
-def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
+def test_tasks_of_a_launch_with_another_version_find_it(store, tmp_path):
     """They are told where it is, as the environment of the launch is not theirs."""
     tree = other_code(tmp_path / "tree")
     options = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo", "--seeds", "2")
@@ -177,7 +165,7 @@ def test_tasks_of_a_launch_with_another_version_find_it(ask, store, tmp_path):
     with_it = ("--with", str(tree), "--sbatch", "mem=100M", "--sbatch", "export=NONE")
     text = rlregress("runs", "launch", "--slurm", *with_it, *options, *where)
     assert text.returncode == 0, text.stderr
-    until(lambda: not ask("squeue", "-h").strip(), 300, "tasks are still in the queue")
+    wait_for_tasks()
     records = [
         json.loads((store.folder / f"{n}.json").read_text()) for n in store.list_contents().done
     ]

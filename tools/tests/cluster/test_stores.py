@@ -1,4 +1,4 @@
-"""``runs status``, ``verify`` and ``merge``: what a store holds, and what is wrong with it."""
+"""``runs status``, ``verify`` and ``merge`` count records of a store and name errors in them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def job(seed: int = 0, **changes):
 
 
 def put(store: Store, seed: int, **changes) -> None:
-    """The record of a run, with what is different about it."""
+    """Write the record of a run, with some changes."""
     run = job(seed)
     store.put_record(run, {**content(run), **changes}, "one")
 
@@ -59,7 +59,7 @@ def write_list(store: Store, runs: int, seconds: float = 1.0) -> manifest.Manife
 
 @pytest.fixture
 def store(tmp_path) -> Store:
-    """Of nine listed runs one is done, one failed, and so on; another record is not listed."""
+    """Return a store of nine listed runs in all states, and one unlisted record."""
     new_store = Store(tmp_path / "runs")
     write_list(new_store, 9, 100.0)
     put(new_store, 0)
@@ -74,8 +74,8 @@ def store(tmp_path) -> Store:
 
 def survey(store: Store) -> Survey:
     """The survey of all that is listed."""
-    listed = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
-    return store_status.survey_store(store, listed)
+    manifests = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
+    return store_status.survey_store(store, manifests)
 
 
 def test_a_status_counts_every_run_once(store):
@@ -100,7 +100,7 @@ def test_a_status_counts_every_run_once(store):
     ],
 )
 def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
-    """By its process, its word or its age; the next launch takes it."""
+    """Process, message or age end a lease; the next launch takes the run."""
     new_store = Store(tmp_path)
     attempt(new_store, 0, silent=silent, **changes)
     (surveyed,) = store_status.survey_store(new_store, []).attempts
@@ -111,25 +111,25 @@ def test_a_run_whose_lease_is_over_is_stopped(tmp_path, silent, changes, state):
 def test_a_run_that_has_only_a_checkpoint_is_stopped(tmp_path):
     """It has begun, and nobody does it."""
     new_store = Store(tmp_path)
-    listed = write_list(new_store, 2)
+    run_list = write_list(new_store, 2)
     new_store.path(job(0)).parent.mkdir()
     new_store.path(job(0)).with_suffix(".checkpoint").write_text("{}")
-    assert store_status.survey_store(new_store, [listed]).total == {"stopped": 1, "waiting": 1}
+    assert store_status.survey_store(new_store, [run_list]).total == {"stopped": 1, "waiting": 1}
 
 
 def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     """Slurm was given it and has no task of it; one that is queued, or was never, waits."""
     new_store = Store(tmp_path)
-    listed = write_list(new_store, 4)
+    run_list = write_list(new_store, 4)
     put(new_store, 0)
-    gone = {listed.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
-    result = store_status.survey_store(new_store, [listed], gone, {job(2).name})
+    gone = {run_list.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
+    result = store_status.survey_store(new_store, [run_list], gone, {job(2).name})
     assert (result.total, result.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
     assert "stopped: 1 runs before they began" in "\n".join(cluster_text.status(result, {}, ""))
 
 
 def test_a_status_reckons_the_time_left(store):
-    """From what is left, how far the running ones are, and how long they take here."""
+    """The estimate uses the remaining runs, the progress of running ones, and their speed here."""
     # 200 s where 100 are expected; 5 runs of 0 %, one of 50 and one of 25, two at a time
     assert survey(store).seconds_left == pytest.approx(200 * (5 + 0.5 + 0.75) / 2)
 
@@ -138,14 +138,14 @@ def test_the_time_left_is_at_least_that_of_the_longest_run(tmp_path):
     """Many at a time do not make one run shorter."""
     new_store = Store(tmp_path)
     jobs = [(job(0), 1000.0), (job(1), 10.0)]
-    listed = manifest.write_manifest(jobs, new_store.folder / "manifests")
+    run_list = manifest.write_manifest(jobs, new_store.folder / "manifests")
     for seed in (0, 1):
         attempt(new_store, seed)
-    assert store_status.survey_store(new_store, [listed]).seconds_left == 1000.0
+    assert store_status.survey_store(new_store, [run_list]).seconds_left == 1000.0
 
 
 def test_without_a_running_run_no_time_is_known(tmp_path):
-    """It is said that nothing is running."""
+    """The status says that nothing is running."""
     new_store = Store(tmp_path)
     result = store_status.survey_store(new_store, [write_list(new_store, 1)])
     assert result.seconds_left is None
@@ -154,13 +154,13 @@ def test_without_a_running_run_no_time_is_known(tmp_path):
 
 
 def test_a_status_is_one_screen(store, snapshot):
-    """A table, the time left, and what is stuck, stopped, failed and running, and where."""
+    """The page has a table, the time left, and stuck, stopped, failed and running runs."""
     lines = cluster_text.status(survey(store), {("PENDING", "Resources"): 3}, "")
     snapshot("status.txt", "\n".join([*lines, ""]))
 
 
 def test_a_long_status_is_cut(tmp_path):
-    """Of many that are stuck some are shown, and how many more there are."""
+    """Of many stuck runs eight are shown, and the others are counted."""
     new_store = Store(tmp_path)
     for seed in range(20):
         attempt(new_store, seed, silent=200.0)
@@ -172,8 +172,8 @@ def test_a_long_status_is_cut(tmp_path):
 
 def test_a_sound_store_is_verified(store):
     """Every record is read; of the manifest it is said how many runs have none."""
-    (listed,) = (store.folder / "manifests").glob("*")
-    result = audit.verify_store(store, manifest.Manifest(listed))
+    (path,) = (store.folder / "manifests").glob("*")
+    result = audit.verify_store(store, manifest.Manifest(path))
     assert (result.records, result.failed, result.missing) == (3, 1, 7)
     assert result.wrong == result.notes == []
     assert cluster_text.format_audit(result) == [
@@ -182,7 +182,7 @@ def test_a_sound_store_is_verified(store):
     ]
 
 
-def _sealed(store: Store, **changes) -> None:
+def _seal(store: Store, **changes) -> None:
     run_record.write(store.path(job(0)), {**content(job(0)), **changes})
 
 
@@ -191,21 +191,21 @@ def _put_other_protocol(store: Store) -> None:
     store.put_record(other_job, content(other_job), "one")
 
 
-def _edited(store: Store, change: Callable[[str], str]) -> None:
+def _edit(store: Store, change: Callable[[str], str]) -> None:
     path = store.path(job(0))
     path.write_text(change(path.read_text()))
 
 
 DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
-    "edited": (lambda store: _edited(store, lambda text: text.replace("1.5", "9.5")),
+    "edited": (lambda store: _edit(store, lambda text: text.replace("1.5", "9.5")),
                "does not match its checksum"),
-    "cut off": (lambda store: _edited(store, lambda text: text[:100]),
+    "cut off": (lambda store: _edit(store, lambda text: text[:100]),
                 "is damaged: expected one JSON object with a checksum"),
     "moved": (lambda store: store.path(job(0)).rename(store.path(job(6))),
               "does not match its name: it contains"),
-    "key": (lambda store: _sealed(store, key=job(6).key),
+    "key": (lambda store: _seal(store, key=job(6).key),
             "does not say what was run: its 'job' does not fit its key"),
-    "no job": (lambda store: _sealed(store, job={}), "table 'job': key 'cell' is missing"),
+    "no job": (lambda store: _seal(store, job={}), "table 'job': key 'cell' is missing"),
     "protocol": (_put_other_protocol,
                  "its protocol is {'total_steps': 2048, 'evaluate_every': 2048"),
     "duplicate": (lambda store: put(store, 0, final_return=9.5),
@@ -214,7 +214,7 @@ DAMAGE: dict[str, tuple[Callable[[Store], object], str]] = {
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_what_is_wrong_with_a_store_is_named(store, kind):
+def test_errors_in_a_store_are_named(store, kind):
     """Damage, a record under another's name, another protocol, a second result."""
     damage, message = DAMAGE[kind]
     damage(store)
@@ -238,7 +238,7 @@ def test_runs_of_other_versions_and_machines_are_noted(store):
     assert "machines: A, Python 3.11 (runs: 1); B" in result.notes[1]
 
 
-def test_stores_are_merged_by_what_was_run(tmp_path, store):
+def test_stores_are_merged_by_the_key_of_a_run(tmp_path, store):
     """Equal records once; one that differs is named and kept beside; a damaged one is left out."""
     other_store = Store(tmp_path / "other")
     put(other_store, 0, time={"wall_seconds": 5.0})  # the same result

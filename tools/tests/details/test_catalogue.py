@@ -39,24 +39,18 @@ def test_inputs_separate_all_pairs_of_variants() -> None:
         assert tolerances > detail.margin + 1, (detail.id, pair)
 
 
-def test_expectations_are_finite_vectors_of_one_shape() -> None:
-    """All variants answer the same question in the same units."""
-    for detail in DETAILS:
-        expected = list(detail.expected().values())
-        assert all(e.dtype == np.float64 and e.ndim == 1 for e in expected), detail.id
-        assert len({e.shape for e in expected}) == 1, detail.id
-        assert np.all(np.isfinite(expected)), detail.id
-
-
-def test_details_say_what_they_ask_where_it_stands_and_what_a_probe_returns() -> None:
-    """Question, sources, at least two variants with a meaning, and the contract of the vector."""
+def test_details_have_question_sources_variants_and_a_contract() -> None:
+    """Each has a question, sources, two variants or more, and finite vectors of one length."""
     for detail in DETAILS:
         assert detail.question.endswith("?"), detail.id
         assert detail.sources, detail.id
         assert all(source.strip() for source in detail.sources), detail.id
         assert len(detail.variants) >= 2, detail.id
         assert all(v.name == name and v.meaning for name, v in detail.variants.items()), detail.id
-        length = len(next(iter(detail.expected().values())))
+        expected = list(detail.expected().values())
+        assert all(e.dtype == np.float64 and e.ndim == 1 for e in expected), detail.id
+        assert np.all(np.isfinite(expected)), detail.id
+        (length,) = {len(vector) for vector in expected}
         text = detail.observed.replace("[2 * updates]", "[12]")
         assert f"Observed, [{length}]" in text, detail.id
 
@@ -75,21 +69,16 @@ def test_a_number_off_by_two_tolerances_is_no_variant() -> None:
     for detail in DETAILS:
         name, expected = next(iter(detail.expected().items()))
         for component in range(len(expected)):
-            moved = expected.copy()
-            moved[component] += 2 * detail.tolerance * detail.error_scales()[component]
-            assert judge_observation(detail, moved).variant is None, (detail.id, name)
+            changed = expected.copy()
+            changed[component] += 2 * detail.tolerance * detail.error_scales()[component]
+            assert judge_observation(detail, changed).variant is None, (detail.id, name)
 
 
 def test_a_detail_is_known_by_its_id() -> None:
-    """What ``get`` returns is the entry."""
+    """A misspelt id is an error with the nearest one."""
     assert catalogue.get("sac.critic_loss.scale") in DETAILS
-
-
-def test_an_unknown_detail_is_an_error_with_the_nearest_names() -> None:
-    """A misspelt id is answered with the right one."""
-    with pytest.raises(
-        UserError, match="unknown detail 'sac.critic_loss.scal'; did you mean 'sac."
-    ):
+    message = "unknown detail 'sac.critic_loss.scal'; did you mean 'sac."
+    with pytest.raises(UserError, match=message):
         catalogue.get("sac.critic_loss.scal")
 
 
@@ -131,7 +120,7 @@ def test_the_normalisation_of_minibatches_does_not_depend_on_how_they_are_drawn(
 
 
 def _noise_statistics(sample: np.ndarray) -> list[float]:
-    """What the detail observes of a sample [n] of noise."""
+    """Return the observation of the detail for a sample [n] of noise."""
     std = float(np.sqrt(np.mean(sample**2)))
     return [std, float(np.quantile(np.abs(sample), 0.999)) / std] if std else [0.0, 0.0]
 

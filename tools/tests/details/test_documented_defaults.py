@@ -37,8 +37,8 @@ def test_none_means_switched_off(tmp_path):
 
 def test_own_numbers_and_back(tmp_path):
     """A count, a switch and a flipped coefficient are the framework's own way to say the same."""
-    more = 'names = { rollout_steps = "steps", clip_range = "eps",'
-    (entry,) = _load(tmp_path, ENTRY.replace("names = {", more))
+    with_names = 'names = { rollout_steps = "steps", clip_range = "eps",'
+    (entry,) = _load(tmp_path, ENTRY.replace("names = {", with_names))
     hyperparameters = {"rollout_steps": 64, "minibatch_size": 16, "clip_range": 0.2,
                        "value_clip_range": None, "polyak_coefficient": 0.005}  # fmt: skip
     own = entry.to_framework(hyperparameters)

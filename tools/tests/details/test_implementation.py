@@ -31,15 +31,15 @@ source = "s"
 """
 
 
-class Some(SmallAdapter):
+class OneProbe(SmallAdapter):
     """A framework of a given version, whose probe counts its calls."""
 
     does = "half"
 
     def __init__(self, path, version="1.0", label="", calls=None):
         functions = {"probes": lambda: {(DETAIL, "library"): self._probe}}
-        of = {"expectations": path, "checkout": "SOME_HOME"}
-        super().__init__(functions, "some", version, label, **of)
+        fields = {"expectations": path, "checkout": "SOME_HOME"}
+        super().__init__(functions, "some", version, label, **fields)
         self.calls = [] if calls is None else calls
 
     def _probe(self, inputs):
@@ -49,7 +49,7 @@ class Some(SmallAdapter):
 
 @pytest.fixture
 def path(tmp_path):
-    """What is documented: halved until 2.0, not any more from then on."""
+    """Return a file that documents half until 2.0, and none from then on."""
     path = tmp_path / "some.toml"
     path.write_text(ENTRY.format("half", "1.0") + 'until = "2.0"\n' + ENTRY.format("none", "2.0"))
     return path
@@ -61,7 +61,7 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
     calls = []
 
     def query(**copy):
-        (implementation,) = list_implementations(Some(path, calls=calls, **copy), DETAIL)
+        (implementation,) = list_implementations(OneProbe(path, calls=calls, **copy), DETAIL)
         return implementation.judgement.variant_or_reason, len(calls)
 
     assert [query(), query()] == [("half", 1)] * 2
@@ -71,26 +71,26 @@ def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
     assert [query(), query()] == [("half", 4)] * 2
 
 
-def test_what_is_documented_is_that_of_the_version_that_is_asked(path):
+def test_the_documented_variant_fits_the_version(path):
     """A file is read once, and holds the entries of every version."""
     for version, variant in (("1.0", "half"), ("2.0", "none"), ("1.0", "half")):
-        expectations = load_documented(Some(path, version))
+        expectations = load_documented(OneProbe(path, version))
         assert expectations[DETAIL, "library"].variant == variant
 
 
 def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
-    """Where what is documented cannot be read there is the sentence, and no half of an answer."""
-    frameworks_command.show(DETAIL, [Some(path)])
+    """If the documents of one framework cannot be read, the error comes before any output."""
+    frameworks_command.show(DETAIL, [OneProbe(path)])
     assert "some [library]" in capsys.readouterr().out
     broken = tmp_path / "broken.toml"
     broken.write_text("[[detail]\n")
     with pytest.raises(UserError, match="broken.toml is not valid TOML"):
-        frameworks_command.show(DETAIL, [Some(path), Some(broken)])
+        frameworks_command.show(DETAIL, [OneProbe(path), OneProbe(broken)])
     assert capsys.readouterr().out == ""
 
 
-class Ours(Some):
-    """A framework of this suite: what is documented of it stands in the suite's baselines."""
+class SuiteFramework(OneProbe):
+    """A framework of this suite: its documents are in the suite's baselines."""
 
     def expectations(self):
         return None
@@ -98,7 +98,7 @@ class Ours(Some):
 
 def test_the_documents_of_this_suite_are_found_by_the_name_of_the_framework(ours):
     """Another folder of baselines is another document, though the name is the same."""
-    assert load_documented(Ours(None))[DETAIL, "library"].variant == "half"
+    assert load_documented(SuiteFramework(None))[DETAIL, "library"].variant == "half"
 
 
 @pytest.fixture
@@ -110,14 +110,14 @@ def ours(path, monkeypatch):
     monkeypatch.setattr(suite, "baselines", lambda: path.parent)
 
     def make(does="half", version="1.0", calls=None):
-        adapter = Ours(None, version, label=f"{path.parent}{does}", calls=calls)
+        adapter = SuiteFramework(None, version, label=f"{path.parent}{does}", calls=calls)
         adapter.does = does
         return list_implementations(adapter, DETAIL)[0]
 
     return make
 
 
-def test_other_inputs_are_asked_of_the_framework(ours):
+def test_a_probe_takes_other_inputs(ours):
     """Errors of 2 and 3 are halved: 6.5. The inputs that are not named stay the catalogue's."""
     answer = ours().probe(q_values=[3.0, 4.0], reward=1.0)
     np.testing.assert_array_equal(answer.observed, [6.5])
@@ -125,8 +125,8 @@ def test_other_inputs_are_asked_of_the_framework(ours):
     assert answer.variant == "half"
 
 
-def test_inputs_of_the_catalogue_are_not_asked_again(ours):
-    """What the process knows is the answer; other inputs are asked each time."""
+def test_inputs_of_the_catalogue_are_probed_once(ours):
+    """Inputs of the catalogue are probed once per process; other inputs are probed each time."""
     calls = []
     implementation = ours(calls=calls)
     for _ in range(2):
@@ -165,14 +165,14 @@ def _assert_stated(implementation, half=6.5, none=13.0):
 
 
 def test_the_documented_numbers_pass(ours):
-    """6.5 is half of 4 + 9; what was found is kept for the report."""
+    """6.5 is half of 4 + 9; the judgement is kept for the report."""
     implementation = ours()
     _assert_stated(implementation, none=[13.0])
     assert [judgement.variant_or_reason for judgement in implementation.judgements] == ["half"]
 
 
 def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
-    """In the words of the judge, whose whole text ``test_judge`` shows."""
+    """The failure has the judge's report with numbers and inputs."""
     with pytest.raises(AssertionError) as raised:
         _assert_stated(ours("none"))
     text = str(raised.value)
@@ -191,14 +191,14 @@ def test_a_variant_that_is_not_stated_is_named_too(ours):
 def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
     """7 is neither 6.5 nor 13; the nearest are listed."""
     probe = lambda _, inputs: [inputs["q_values"][0] + inputs["reward"] + 3]  # noqa: E731
-    monkeypatch.setattr(Some, "_probe", probe)
+    monkeypatch.setattr(OneProbe, "_probe", probe)
     with pytest.raises(AssertionError, match=f"^{DETAIL}: no variant matches") as text:
         _assert_stated(ours())
     assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(text.value)
 
 
 def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
-    """Where Q is right nothing is lost, halved or not."""
+    """If Q is right, the loss is zero, halved or not."""
     implementation = ours()
     answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
@@ -206,10 +206,10 @@ def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
 
 
 def test_inputs_that_separate_nothing_are_an_error(tmp_path):
-    """Where Q is right, the one variant that is stated has the numbers of all others too."""
+    """If Q is right, the only stated variant has the same numbers as all others."""
     path = tmp_path / "one.toml"
     path.write_text(ENTRY.format("half", "1.0"))
-    (implementation,) = list_implementations(Some(path), DETAIL)
+    (implementation,) = list_implementations(OneProbe(path), DETAIL)
     answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
     with pytest.raises(UserError, match="the inputs do not tell 'half' from every other variant"):
         implementation.assert_documented(answer, half=0.0)
@@ -218,7 +218,7 @@ def test_inputs_that_separate_nothing_are_an_error(tmp_path):
 def test_an_input_that_the_probe_does_not_read_is_an_error(ours, monkeypatch):
     """It would be stated, and not asked; the catalogue's own number may be stated."""
     implementation = ours()
-    monkeypatch.setattr(Some, "_probe", lambda self, inputs: [inputs["reward"]])
+    monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: [inputs["reward"]])
     with pytest.raises(UserError) as text:
         implementation.probe(q_values=[3.0, 4.0], reward=1.0)
     assert str(text.value) == (
@@ -230,7 +230,7 @@ def test_an_input_that_the_probe_does_not_read_is_an_error(ours, monkeypatch):
 
 def test_an_input_that_no_formula_reads_is_an_error(ours, monkeypatch):
     """The expected numbers do not depend on it, whatever the probe makes of it."""
-    monkeypatch.setattr(Some, "_probe", lambda self, inputs: [inputs["discount"]])
+    monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: [inputs["discount"]])
     with pytest.raises(UserError, match="'discount' is not read by the catalogue's formulas and"):
         ours().probe(discount=0.5)
 
@@ -244,24 +244,24 @@ def test_an_answer_to_another_detail_is_an_error(ours):
 
 
 def test_a_probe_that_raises_fails_with_its_error(ours, monkeypatch):
-    """What the foreign code raises is the finding."""
+    """An exception of foreign code is the finding."""
 
     def broken(self, inputs):
         raise ValueError("no such network")
 
-    monkeypatch.setattr(Some, "_probe", broken)
+    monkeypatch.setattr(OneProbe, "_probe", broken)
     with pytest.raises(AssertionError, match="could not be probed: ValueError: no such network"):
         _assert_stated(ours())
 
 
 def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
-    """What could not be probed says nothing about the framework."""
+    """An unprobed detail is an error of the suite, and no failure of the framework."""
 
     def unknown(self, inputs):
         raise Unprobed("a script of another shape", known=False)
 
     implementation = ours()
-    monkeypatch.setattr(Some, "_probe", unknown)
+    monkeypatch.setattr(OneProbe, "_probe", unknown)
     text = f"{DETAIL}, {implementation.adapter.full_name}, scope library: could not be probed: a "
     with pytest.raises(UserError, match=f"^{re.escape(text)}"):
         _assert_stated(implementation)
@@ -288,17 +288,17 @@ def test_a_test_that_states_something_wrong_is_an_error(ours, stated, message):
     assert str(raised.value) == f"{DETAIL}{message}"
 
 
-def test_another_partys_framework_may_do_what_no_test_states(path):
+def test_a_foreign_framework_is_compared_with_its_own_documents(path):
     """Its documented variant is held against the catalogue's formula."""
-    (foreign,) = list_implementations(Some(path, label="other"), DETAIL)
+    (foreign,) = list_implementations(OneProbe(path, label="other"), DETAIL)
     foreign.assert_documented(_errors_of_2_and_3(foreign), none=13.0)
-    (changed,) = list_implementations(Some(path, "2.0", label="other"), DETAIL)
+    (changed,) = list_implementations(OneProbe(path, "2.0", label="other"), DETAIL)
     with pytest.raises(AssertionError, match="scale: half .documented: the variant 'none'"):
         changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)
 
 
-def test_what_is_not_documented_fails(ours):
-    """The sentence says what was found and where it belongs."""
+def test_an_undocumented_detail_fails(ours):
+    """The sentence names the observed variant and the folder for its entry."""
     implementation = ours(version="0.5")
     for claim in (implementation.assert_documented_variant, lambda: _assert_stated(implementation)):
         with pytest.raises(AssertionError) as raised:

@@ -1,4 +1,4 @@
-"""The judge names a variant only if exactly one matches, and its report says what to do."""
+"""The judge names a variant only if exactly one matches; its report tells the next step."""
 
 from __future__ import annotations
 
@@ -22,37 +22,29 @@ def _toy(first: float, second: float, tolerance: float = 1e-5) -> catalogue.Deta
     return catalogue.make_detail(*texts, {}, variants, tolerance)
 
 
-def test_an_observation_within_float32_of_one_expectation_is_that_variant() -> None:
-    """8.5 is the sum of squared errors, and 4.25 the half of it."""
-    assert judge_observation(SCALE, np.float32([8.5000004])).variant == "none"
-    assert judge_observation(SCALE, 4.25).variant == "half"
+@pytest.mark.parametrize(
+    ("detail", "observed", "variant", "reason"),
+    [
+        # 8.5 is the sum of squared errors in float32, and 4.25 the half of it
+        (SCALE, np.float32([8.5000004]), "none", "none"), (SCALE, 4.25, "half", "half"),
+        # a factor of 0.6 has no name
+        (SCALE, [5.1], None, "no variant matches"),
+        (_toy(1.0, 1.0), [1.0], None, "2 variants match: a, b"),
+        # 10 tolerances are not a wide margin; 30 are
+        (_toy(1.0, 1.0 - 1e-4), [1.0], None, "a matches, but b is not far away"),
+        (_toy(1.0, 1.0 - 3e-4), [1.0], "a", "a"),
+    ],
+)  # fmt: skip
+def test_a_variant_is_named_only_if_it_alone_is_near(detail, observed, variant, reason) -> None:
+    """Neither a number between variants nor inputs that do not separate them give an answer."""
+    judgement = judge_observation(detail, observed)
+    assert (judgement.variant, judgement.variant_or_reason) == (variant, reason)
 
 
 def test_distances_are_in_units_of_the_largest_expectation() -> None:
     """The batch sum of 68 is the largest: 4.25 is 4.25 / 68 away from 8.5."""
-    judgement = judge_observation(SCALE, [8.5])
-    assert judgement.distances["half"] == pytest.approx(4.25 / 68)
-    assert judgement.distances["none"] == 0.0
-
-
-def test_an_observation_between_the_variants_is_none_of_them() -> None:
-    """A factor of 0.6 has no name."""
-    judgement = judge_observation(SCALE, [5.1])
-    assert judgement.variant is None
-    assert judgement.variant_or_reason == "no variant matches"
-
-
-def test_two_variants_that_both_match_are_no_answer() -> None:
-    """Inputs that do not separate the variants are the catalogue's fault, and are said so."""
-    judgement = judge_observation(_toy(1.0, 1.0), [1.0])
-    assert (judgement.variant, judgement.reason) == (None, "2 variants match: a, b")
-
-
-def test_a_match_with_another_variant_close_by_is_no_answer() -> None:
-    """10 tolerances are not a wide margin; 30 are."""
-    near = judge_observation(_toy(1.0, 1.0 - 1e-4), [1.0])
-    assert (near.variant, near.reason) == (None, "a matches, but b is not far away")
-    assert judge_observation(_toy(1.0, 1.0 - 3e-4), [1.0]).variant == "a"
+    distances = judge_observation(SCALE, [8.5]).distances
+    assert (distances["half"], distances["none"]) == (pytest.approx(4.25 / 68), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +54,7 @@ def test_a_match_with_another_variant_close_by_is_no_answer() -> None:
      ([np.inf], "not finite: [inf]"), ("half", "not a float vector: 'half'"),
      (None, "not finite: [nan]"), ({}, "not a float vector: {}")],
 )  # fmt: skip
-def test_what_is_no_vector_of_the_right_shape_is_said_to_be_none(observed, reason) -> None:
+def test_an_observation_of_another_shape_is_refused(observed, reason) -> None:
     """Nothing is broadcast, guessed or compared."""
     judgement = judge_observation(SCALE, observed)
     assert (judgement.variant, judgement.reason) == (None, reason)
@@ -97,14 +89,14 @@ def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_recor
      ("none", "not clipped", "'none' (the variant: not clipped)"),
      ("no variant matches", "", "no variant matches")],
 )  # fmt: skip
-def test_a_variant_called_none_is_told_from_no_answer(name, meaning, words) -> None:
+def test_the_variant_none_differs_from_no_answer_in_words(name, meaning, words) -> None:
     """Every text that names a variant uses these words; data keep the name."""
     assert variant_words(name, meaning) == words
     assert '"none"' in format_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
 
 
 def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
-    """The whole text: what was pinned, where it is discussed, and what to write now."""
+    """The report names the recorded deviation, its discussion, and the lines to write now."""
     detail = catalogue.get("nstep.terminal")
     pinned = Expectation(
         "nstep.terminal", "library", "unmasked", "postprocs.py", since="0.14.1",
@@ -127,7 +119,7 @@ def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
 
 
 def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
-    """What nobody knows is something to look at, not a mended deviation."""
+    """An observation without a variant is no repaired deviation."""
     detail = catalogue.get("nstep.terminal")
     pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
     judgement = judge_observation(detail, [0.5, 0.5, 0.5])
@@ -137,7 +129,7 @@ def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
 
 
 def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
-    """What the report says to paste is valid."""
+    """The lines to paste are a valid entry."""
     path = tmp_path / "any.toml"
     path.write_text(format_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
     (entry,) = load_expectations(path)

@@ -32,14 +32,14 @@ def test_the_game_keeps_the_rules_of_gymnasium():
 def test_a_frame_says_which_one_it_is():
     """Frame t has the colour 10 + t, and a reset starts over."""
     game = AtariGame()
-    known = [int(game.reset()[0][0, 0, 0])]
-    known += [int(game.step(OTHER)[0][0, 0, 0]) for _ in range(3)]
-    known.append(int(game.reset()[0][0, 0, 0]))
-    assert known == [10, 11, 12, 13, 10]
+    colours = [int(game.reset()[0][0, 0, 0])]
+    colours += [int(game.step(OTHER)[0][0, 0, 0]) for _ in range(3)]
+    colours.append(int(game.reset()[0][0, 0, 0]))
+    assert colours == [10, 11, 12, 13, 10]
     assert (game.resets, game.frames, game.actions) == (2, 0, [OTHER] * 3)
 
 
-def test_what_is_queued_happens_next():
+def test_queued_frames_are_played_next():
     """A queued frame has its own colour, reward, lives and end; the one after it has none of it."""
     game = AtariGame()
     game.reset()
@@ -58,7 +58,7 @@ def test_luck_is_the_least_or_the_most():
 
 
 def test_scenes_of_a_bare_game_show_that_nothing_is_there():
-    """Through no preprocessing at all every scene gives what the catalogue calls absent."""
+    """Without preprocessing every scene gives the catalogue's absent variant."""
     assert atari_play.opening(bare(AtariGame())) == []
     assert list(atari_play.life_lost(bare(AtariGame()))) == [0, 0, 0, 0, 0, -1]
     inputs = {"pixels": [40.0, 200.0], "rewards": [1.0, 2.0]}
@@ -75,26 +75,26 @@ def network(last: torch.nn.Module) -> Vision:
     """A small network with ``last`` behind its hidden layer and two linear heads."""
     hidden = torch.nn.Sequential(torch.nn.Conv2d(4, 2, 2), last, torch.nn.Flatten())
     heads = [torch.nn.Linear(18, 2), torch.nn.Linear(18, 1)]
-    found = torch.full((1, 4, 4, 4), 0.25)
+    picture = torch.full((1, 4, 4, 4), 0.25)
     return Vision(
         torch.nn.ModuleList([hidden, *heads]),
-        lambda: heads[0](hidden(found))[0],
-        lambda: heads[1](hidden(found)),
+        lambda: heads[0](hidden(picture))[0],
+        lambda: heads[1](hidden(picture)),
     )
 
 
 @pytest.mark.parametrize(
     ("last", "least"), [(torch.nn.ReLU(), 0.0), (torch.nn.Identity(), -2.0)], ids=["relu", "none"]
 )
-def test_activations_are_read_from_what_runs(last, least):
+def test_activations_are_read_from_the_running_network(last, least):
     """The least and the most behind a layer are those of its activation; weights are restored."""
     vision = network(last)
     before = [p.detach().clone() for p in vision.module.parameters()]
-    found = atari_vision.activations(vision)
-    assert list(found[:2]) == [least, 3.0]
-    assert list(found[-2:]) == [5.0, -2.0]
+    activations = atari_vision.activations(vision)
+    assert list(activations[:2]) == [least, 3.0]
+    assert list(activations[-2:]) == [5.0, -2.0]
     after = list(vision.module.parameters())
-    assert all(torch.equal(one, other) for one, other in zip(before, after, strict=True))
+    assert all(torch.equal(first, second) for first, second in zip(before, after, strict=True))
 
 
 def test_shared_parameters_are_those_that_both_gradients_reach():
@@ -102,7 +102,7 @@ def test_shared_parameters_are_those_that_both_gradients_reach():
     assert list(atari_vision.used_pixels(network(torch.nn.ReLU()))) == [34, 38, 19]
 
 
-def test_what_enters_the_first_layer_is_seen_by_both():
+def test_policy_and_value_get_the_same_pictures():
     """The first layer of policy and value sees the pictures as they are."""
     assert list(atari_vision.entering(network(torch.nn.ReLU()))) == [0.25, 0.25]
 
@@ -111,10 +111,10 @@ def test_what_enters_the_first_layer_is_seen_by_both():
 @pytest.mark.parametrize(("old", "new"), [(210, 84), (160, 84), (5, 2), (4, 4)])
 def test_weights_keep_a_single_colour(weights, old, new):
     """The weights of every new pixel add up to one, whatever the sizes."""
-    found = weights(old, new)
-    assert found.shape == (new, old)
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
-    assert np.all(found >= 0)
+    matrix = weights(old, new)
+    assert matrix.shape == (new, old)
+    np.testing.assert_allclose(matrix.sum(axis=1), 1.0, atol=1e-12)
+    assert np.all(matrix >= 0)
 
 
 def test_weights_of_five_rows_made_two():

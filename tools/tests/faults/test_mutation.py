@@ -1,4 +1,4 @@
-"""Single-line faults of a function: which there are, and what is left alone."""
+"""Single-line faults of a function: the operators, and the code that stays untouched."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def faults(*body, head="def f(self, x, y=1):"):
     """(operator, new line) of all faults of a function."""
     rows = ["rate = 1", "", head, *(f"    {row}" for row in body), "", "other = 2", ""]
     text = "\n".join(rows)
-    found = mutation.faults("m.py", "f", 3, 3 + len(body), text)
-    for fault in found:
+    mutants = mutation.faults("m.py", "f", 3, 3 + len(body), text)
+    for fault in mutants:
         after = fault.text.split("\n")
         (line,) = [n for n, pair in enumerate(zip(rows, after, strict=True)) if len(set(pair)) > 1]
         assert (line + 1, after[line].strip()) == (fault.line, fault.new)
         assert fault.old == rows[line].strip()
-    return {(fault.operator, fault.new) for fault in found}
+    return {(fault.operator, fault.new) for fault in mutants}
 
 
 OPERATORS = {
@@ -71,7 +71,7 @@ def test_each_operator_changes_its_part_of_one_line(case):
     assert faults(row) == expected
 
 
-LEFT = {
+UNTOUCHED = {
     "a docstring": ['"""Adds 1 to x."""'],
     "an error": ["raise ValueError(x + 1)"],
     "a condition of an error": ["if x > y:", "    raise ValueError(x)"],
@@ -92,10 +92,10 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("case", LEFT)
-def test_what_trains_nothing_is_left_alone(case):
+@pytest.mark.parametrize("case", UNTOUCHED)
+def test_code_that_trains_nothing_is_not_mutated(case):
     """Words, checks, types, and what nobody can see."""
-    assert faults(*LEFT[case]) == set()
+    assert faults(*UNTOUCHED[case]) == set()
 
 
 def test_the_head_of_a_function_is_left_alone():
@@ -110,19 +110,19 @@ def test_the_head_of_a_function_is_left_alone():
 
 def test_a_condition_that_also_does_something_is_no_check():
     """An error in one branch leaves the other one, and the condition, to be tried."""
-    found = faults("if x > y:", "    raise ValueError(1)", "else:", "    self.x = y")
-    assert found == {("comparison", "if x >= y:"), ("dropped statement", "pass")}
+    mutants = faults("if x > y:", "    raise ValueError(1)", "else:", "    self.x = y")
+    assert mutants == {("comparison", "if x >= y:"), ("dropped statement", "pass")}
 
 
 def test_faults_of_inner_functions_are_faults_of_the_outer_one():
-    """What an inner function computes, its outer one computes."""
+    """Faults of an inner function are listed for the outer one."""
     assert faults("def g(z):", "    return -z", "return g") == {("sign", "return (z)")}
 
 
-def test_what_goes_over_several_lines_is_changed_on_one():
+def test_a_mutant_changes_one_line_of_several():
     """An operator on its own line is one; operands of two lines are not swapped or left out."""
-    found = faults("return (", "    x", "    < y", ")")
-    assert found == set()
+    mutants = faults("return (", "    x", "    < y", ")")
+    assert mutants == set()
     assert faults("return f(", "    x,", "    y + z,", ")") == {
         ("operator", "y - z,"), ("operand", "(y),")
     }  # fmt: skip
@@ -131,8 +131,8 @@ def test_what_goes_over_several_lines_is_changed_on_one():
 def test_faults_stand_in_the_order_of_their_lines():
     """Each with its place, its operator, and the line before and after."""
     text = "def f(x):\n    self.a = -x\n    return x\n\n\ndef g(x):\n    return -x\n"
-    found = mutation.faults("m.py", "f", 1, 3, text)
-    assert [str(fault) for fault in found] == [
+    mutants = mutation.faults("m.py", "f", 1, 3, text)
+    assert [str(fault) for fault in mutants] == [
         "m.py:2 f (dropped statement): self.a = -x -> pass",
         "m.py:2 f (sign): self.a = -x -> self.a = (x)",
     ]
@@ -140,8 +140,8 @@ def test_faults_stand_in_the_order_of_their_lines():
 
 def test_a_fault_that_comes_about_twice_is_one():
     """Two operators that make the same line make one fault."""
-    found = mutation.faults("m.py", "f", 1, 2, "def f(x):\n    return f(x, x)\n")
-    assert found == []
+    mutants = mutation.faults("m.py", "f", 1, 2, "def f(x):\n    return f(x, x)\n")
+    assert mutants == []
 
 
 def test_lines_that_are_no_function_have_no_faults():
@@ -149,7 +149,7 @@ def test_lines_that_are_no_function_have_no_faults():
     assert mutation.faults("m.py", "f", 1, 9, "def f(x):\n    return -x\n") == []
 
 
-def several(name, count):
+def make(name, count):
     """Faults of one function."""
     return [
         Mutant(
@@ -159,29 +159,29 @@ def several(name, count):
     ]
 
 
-def shares(found):
+def shares(mutants):
     """Function -> how many."""
-    names = [fault.function for fault in found]
+    names = [fault.function for fault in mutants]
     return {name: names.count(name) for name in sorted(set(names))}
 
 
 def test_faults_are_spread_evenly():
     """Each function has as many as every other as far as there are, and none twice."""
-    every = [several("few", 2), several("many", 50), several("more", 50)]
-    found = mutation.spread(every, 20)
-    assert shares(found) == {"few": 2, "many": 9, "more": 9}
-    assert len(set(found)) == 20
+    by_function = [make("few", 2), make("many", 50), make("more", 50)]
+    mutants = mutation.spread(by_function, 20)
+    assert shares(mutants) == {"few": 2, "many": 9, "more": 9}
+    assert len(set(mutants)) == 20
 
 
 def test_the_same_faults_are_drawn_again():
-    """And not simply the first ones."""
-    every = [several("many", 50), several("more", 50)]
-    found = mutation.spread(every, 20)
-    assert mutation.spread(every, 20) == found
-    assert max(fault.line for fault in found) > 20
+    """The draw repeats itself, and does not take the first ones."""
+    by_function = [make("many", 50), make("more", 50)]
+    mutants = mutation.spread(by_function, 20)
+    assert mutation.spread(by_function, 20) == mutants
+    assert max(fault.line for fault in mutants) > 20
 
 
 def test_where_there_are_fewer_all_are_drawn():
     """The limit is no quota."""
-    assert shares(mutation.spread([several("a", 2), [], several("b", 1)], 9)) == {"a": 2, "b": 1}
+    assert shares(mutation.spread([make("a", 2), [], make("b", 1)], 9)) == {"a": 2, "b": 1}
     assert mutation.spread([], 9) == []

@@ -23,12 +23,12 @@ def edited(tmp_path, monkeypatch):
     text = adapter.code.locate(FILE).read_text("utf-8")
     assert text.count(LINE) == 1
 
-    def made(new):
+    def edit(new):
         (tmp_path / "sac.py").write_text(text.replace(LINE, new), "utf-8")
         monkeypatch.setattr(Code, "locate", lambda self, file: tmp_path / "sac.py")
         return implementation, text.partition(LINE)[0].count("\n") + 1
 
-    return made
+    return edit
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def edited(tmp_path, monkeypatch):
         ("critic_loss = 0.5*sum(F.mse_loss(", "half", "probably decided by"),
     ],
 )
-def test_the_line_that_changed_is_named_with_what_is_recorded_for_it(edited, new, variant, words):
-    """As a known fault leaves it, or where one line is most like the recorded one."""
+def test_the_changed_line_is_named_with_the_recorded_code(edited, new, variant, words):
+    """The line of a known fault, or the most similar line, is named."""
     implementation, number = edited(new)
     first, second = places.describe_lines_at_fault(implementation, variant)
     assert first.startswith(f"{words} {FILE}:{number}: {new}")
@@ -63,24 +63,24 @@ def test_a_line_that_did_not_change_is_named_as_recorded(edited):
     ids=["nothing like it", "two lines like it"],
 )
 def test_no_line_is_named_where_none_is_most_like_it(edited, new):
-    """A wrong line would be worse than none; the file and what was there are named."""
+    """Without one most similar line, only the file and the recorded code are named."""
     implementation, _ = edited(new)
     assert places.describe_lines_at_fault(implementation, None) == []
     text = places.locate_line_at_fault(implementation, None)
     assert text.endswith(" no longer has the line that decided it: 0.5 * sum(")
 
 
-INSTALLED = [of for of in frameworks.installed() if of.framework.expectations is None]
+INSTALLED = [a for a in frameworks.installed() if a.framework.expectations is None]
 
 
 @pytest.mark.parametrize(
-    "adapter", all_frameworks(INSTALLED, lambda of: of.name, lambda of: of.full_name)
+    "adapter", all_frameworks(INSTALLED, lambda a: a.name, lambda a: a.full_name)
 )
 def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
-    """In every framework: of the lines named as changed nine in ten have."""
+    """More than half of the faults are named, nine in ten of these at the right line."""
     kind, file = type(adapter.code), tmp_path / "changed.py"
     locate = kind.locate
-    named = right = every = 0
+    named = right = cases = 0
     for fault in fault_tables.load(DETAILS, [adapter.name]):
         path = locate(adapter.code, fault.file)
         text = path.read_text("utf-8") if path is not None else ""
@@ -89,19 +89,17 @@ def test_the_line_of_a_known_fault_is_named(adapter, tmp_path, monkeypatch):
             continue
         file.write_text(changed, "utf-8")
         monkeypatch.setattr(
-            kind, "locate", lambda of, name, f=fault: file if name == f.file else locate(of, name)
+            kind, "locate", lambda c, name, f=fault: file if name == f.file else locate(c, name)
         )
         before = fault.old.join(text.split(fault.old)[: max(fault.occurrence, 1)])
         place = fault.file, before.count("\n") + 1
         for implementation in list_implementations(adapter, fault.turns[0]):
             if implementation.scope in fault.scopes:
-                found = places.find_lines_at_fault(implementation, fault.finds or None)
-                every += 1
-                named += bool(found.recorded)
-                right += bool(found.recorded) and place == (
-                    found.lines[0].file,
-                    found.lines[0].line,
-                )
+                suspect = places.find_lines_at_fault(implementation, fault.finds or None)
+                cases += 1
+                named += bool(suspect.recorded)
+                if suspect.recorded:
+                    right += place == (suspect.lines[0].file, suspect.lines[0].line)
         monkeypatch.setattr(kind, "locate", locate)
-    assert named > every / 2
+    assert named > cases / 2
     assert right >= 0.9 * named

@@ -27,8 +27,8 @@ INSTALLED = sorted({x.name for x in frameworks.installed() if x.framework.expect
 ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, []) if x.essential]
 
 
-def _beside(fault):
-    """What the fault moves, and what stands beside it: ``sac.critic_loss``, ``td3``."""
+def _list_details(fault):
+    """Return the details that the fault moves, and their beginnings: ``sac.critic_loss``."""
     return sorted({id.rpartition(".")[0] for id in fault.turns} | {*fault.turns, *fault.also})
 
 
@@ -41,39 +41,46 @@ def test_a_seeded_fault_turns_its_test_red(fault, tmp_path):
     if injection.find_fault_line(fault) is None:
         pytest.skip(f"the faults of {name} were chosen on another version than the installed one")
     evidence = tmp_path / "evidence.json"
-    ended = injection.run_injected(
+    process = injection.run_injected(
         fault,
         ["-m", "pytest", "tests_unit", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        + ["--framework", name, "--detail", ",".join(_beside(fault)), "--evidence", str(evidence)],
+        + [
+            "--framework",
+            name,
+            "--detail",
+            ",".join(_list_details(fault)),
+            "--evidence",
+            str(evidence),
+        ],
     )
-    assert ended.returncode == 1, ended.stdout[-2000:]
+    assert process.returncode == 1, process.stdout[-2000:]
     entries = [e for e in json.loads(evidence.read_text())["tests"] if "detail" in e]
     failed = [entry for entry in entries if entry["outcome"] == "failed"]
     assert {entry["detail"] for entry in failed} == set(fault.turns) | set(fault.also)
     for id in fault.turns:
         messages = [entry["message"] for entry in failed if entry["detail"] == id]
         assert messages
-        for first, *rest in map(str.splitlines, messages):
-            found = variant_words(fault.finds) if fault.finds else "no variant matches"
-            assert first.startswith(f"{id}: {found} (documented: ")
-            assert any(line.startswith(f"  decided by {fault.file}:") for line in rest)
-            assert any(line.strip().startswith("observed: [") for line in rest)
+        for first, *lines in map(str.splitlines, messages):
+            variant = variant_words(fault.finds) if fault.finds else "no variant matches"
+            assert first.startswith(f"{id}: {variant} (documented: ")
+            assert any(line.startswith(f"  decided by {fault.file}:") for line in lines)
+            assert any(line.strip().startswith("observed: [") for line in lines)
             if fault.finds:
-                assert any(line.strip().startswith(f"expected of {found}: [") for line in rest)
+                assert any(line.strip().startswith(f"expected of {variant}: [") for line in lines)
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_every_detail_has_a_seeded_fault(name):
-    """For each detail that a framework is probed for there is a fault that moves it."""
-    known = fault_tables.load(DETAILS, [name])
-    covered = {id for fault in known for id in fault.turns + fault.also}
-    chosen = {id for id, _ in frameworks.get(name).observe.probes()}
-    assert chosen - covered == set(fault_tables.load_details_without_fault(name))
+    """A fault moves each detail that a framework is probed for."""
+    faults = fault_tables.load(DETAILS, [name])
+    covered = {id for fault in faults for id in fault.turns + fault.also}
+    probed = {id for id, _ in frameworks.get(name).observe.probes()}
+    assert probed - covered == set(fault_tables.load_details_without_fault(name))
 
 
 @pytest.mark.parametrize("name", INSTALLED)
 def test_faults_name_known_variants(name):
-    """What a fault turns a detail into is a variant of that detail."""
+    """The variant that a fault causes is in the catalogue."""
     for fault in fault_tables.load(DETAILS, [name]):
         for id in fault.turns:
             assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
@@ -81,7 +88,7 @@ def test_faults_name_known_variants(name):
 
 @pytest.mark.parametrize("name", sorted(os.listdir(suite.baselines() / "details")))
 def test_a_fault_stands_after_the_detail_that_it_turns(name):
-    """In the files, the [[detail]] above a fault is the one that comes first in its ``turns``."""
+    """The [[detail]] above a fault is the first one in its ``turns``."""
     wrong = []
     for path in sorted((suite.baselines() / "details" / name).glob("*.toml")):
         above = ""
@@ -132,11 +139,11 @@ def test_a_framework_without_faults_is_named(load):
 
 def test_a_fault_that_does_not_fit_says_so():
     """A fault whose text is not in this version's code names file, text and number of matches."""
-    known = fault_tables.select_faults(DETAILS, INSTALLED, [])
-    fault = next(x for x in known if frameworks.get(x.framework).code.locate(x.file) is not None)
-    other = replace(fault, old="no such text", occurrence=0)
+    faults = fault_tables.select_faults(DETAILS, INSTALLED, [])
+    fault = next(x for x in faults if frameworks.get(x.framework).code.locate(x.file) is not None)
+    unfitting = replace(fault, old="no such text", occurrence=0)
     text = "does not fit this version: .* 'no such text' 0 times"
-    with pytest.raises(UserError, match=text), injection.inject_fault(other):
+    with pytest.raises(UserError, match=text), injection.inject_fault(unfitting):
         pass
 
 
@@ -151,7 +158,7 @@ def test_an_unknown_fault_is_named():
     "name", [fault_results.TRACES, OPTIONS, fault_results.BEHAVIOR, RETURNS, THROUGHPUT]
 )
 def test_every_table_is_read_in_the_one_format(name):
-    """The facts of each instrument: of a known framework, with what has to detect the fault."""
+    """Every fault has a title, a change, and an instrument that detects it."""
     faults = fault_tables.load(name, frameworks.names())
     titles = [fault.title for fault in faults]
     assert len(titles) == len(set(titles)) > 0

@@ -32,10 +32,98 @@ SURROGATES = (
 )
 
 
-def test_both_targets_agree_without_discounting():
-    """With gamma 1 it does not matter where the entropy stands."""
-    inside = sac.target_entropy_inside(1.0, 4.0, -2.0, 0.5, 1.0)
-    assert inside == sac.target_entropy_outside(1.0, 4.0, -2.0, 0.5, 1.0)
+UNIFORM = RNG.uniform(-2, 6, 20)
+ADVANTAGES = RNG.normal(size=12)
+SOURCE, TARGET = RNG.normal(size=(2, 5))
+NEW_VALUES, OLD_VALUES, RETURNS = RNG.normal(size=(3, 6))
+LATE = np.tile([4.0, 6.0], 200)
+BATCHES = np.array([2.0, 3.0, -1.0, 4.0]), np.array([0.5, 6.0])
+ROWS = np.concatenate(BATCHES)
+
+
+def value_loss(clip_range: float, clip: str) -> float:
+    """Return PPO's value loss on random values."""
+    return ppo.value_loss(NEW_VALUES, OLD_VALUES, RETURNS, clip_range, clip)
+
+
+def sample_statistics(sigma: float, bound: float) -> list[float]:
+    """Return the statistics of 400 000 draws of clipped noise; the quantile has 0.43 % error."""
+    sample = np.clip(np.random.default_rng(1).normal(0, sigma, 400_000), -bound, bound)
+    std = np.sqrt(np.mean(sample**2))
+    return [std, np.quantile(np.abs(sample), 0.999) / std] if sigma else [0.0, 0.0]
+
+
+def estimated_divergence(name: str) -> float:
+    """Return an estimate of KL(N(0, 1), N(0.1, 1)), which is 0.005, from 400 000 samples."""
+    x = np.random.default_rng(0).normal(size=400_000)
+    return schedules.divergence(np.exp(0.1 * x - 0.005), name)
+
+
+#: name -> both sides of an equation, and the relative and absolute tolerance
+EQUATIONS = {
+    "without discounting both targets agree": (
+        lambda: sac.target_entropy_inside(1.0, 4.0, -2.0, 0.5, 1.0),
+        lambda: sac.target_entropy_outside(1.0, 4.0, -2.0, 0.5, 1.0), 0, 0),
+    "the exact tanh correction is the textbook one at moderate x": (
+        lambda: sac.tanh_correction_exact(np.array([-2.0, 0.0, 0.5])),
+        lambda: np.log(1 - np.tanh([-2.0, 0.0, 0.5]) ** 2), 1e-7, 0),
+    "an epsilon outside only shifts": (
+        lambda: sac.tanh_correction_epsilon_outside(np.array([20.0])),
+        lambda: sac.tanh_correction_exact(np.array([20.0])) + 1e-6, 0, 1e-12),
+    "scaling and unscaling are inverse": (
+        lambda: action_transforms.unscale(action_transforms.scale(UNIFORM, -2.0, 6.0), -2.0, 6.0),
+        lambda: UNIFORM, 1e-7, 0),
+    "a centre inside the tanh changes nothing on symmetric bounds": (
+        lambda: action_transforms.centre_inside_tanh(np.array([-0.3, 0.0, 2.0]), -2.0, 2.0),
+        lambda: action_transforms.tanh_unscale(np.array([-0.3, 0.0, 2.0]), -2.0, 2.0), 0, 0),
+    "tau one copies": (lambda: critics.polyak(SOURCE, TARGET, 1.0), lambda: SOURCE, 0, 0),
+    "tau zero keeps": (lambda: critics.polyak(SOURCE, TARGET, 0.0), lambda: TARGET, 0, 0),
+    "a flipped tau one keeps": (
+        lambda: critics.polyak_flipped(SOURCE, TARGET, 1.0), lambda: TARGET, 0, 0),
+    **{
+        f"with ratio one {surrogate.__name__} is minus the mean advantage": (
+            lambda surrogate=surrogate: surrogate(np.ones(12), ADVANTAGES, 0.2),
+            lambda: -np.mean(ADVANTAGES), 1e-6, 0)
+        for surrogate in SURROGATES
+    },
+    **{
+        f"an infinite range leaves the plain value loss: {clip}": (
+            lambda clip=clip: value_loss(np.inf, clip), lambda: value_loss(0.2, "off"), 1e-6, 0)
+        for clip in ("forced", "elementwise_max", "max_of_sums", "thesis_box3")
+    },
+    "a prior is two samples of mean 0 and variance 1": (
+        lambda: normalisation.cumulative(X, prior_count=2.0).at(-1),
+        lambda: (np.mean([-1.0, 1.0, *X]), np.var([-1.0, 1.0, *X])), 1e-6, 0),
+    "decay 1 is no decay": (
+        lambda: normalisation.decayed(X, 1.0), lambda: normalisation.cumulative(X, 0.0), 0, 1e-12),
+    "once its beginning has decayed, an uncorrected variance is the variance": (
+        lambda: normalisation.uncorrected(LATE, 0.9).variance[-1],
+        lambda: normalisation.decayed(LATE, 0.9).variance[-1], 1e-6, 0),
+    "without a prior batches have the statistics of all rows": (
+        lambda: normaliser.Statistics(0.0, 0.0, 0.0).merge(BATCHES[0]).merge(BATCHES[1]),
+        lambda: (ROWS.mean(), ROWS.var(), 6.0), 1e-6, 0),
+    "k1 and k3 agree where ratios average to one": (
+        lambda: schedules.divergence(np.array([0.6, 1.4]), "k1"),
+        lambda: schedules.divergence(np.array([0.6, 1.4]), "k3"), 1e-6, 0),
+    **{
+        f"{name} tends to a known divergence": (
+            lambda name=name: estimated_divergence(name), lambda: 0.005, 0, 4e-4)
+        for name in ("k1", "k2", "k3")
+    },
+    **{
+        f"the law of the noise is that of a large sample: {law}": (
+            lambda law=law: sample_statistics(*law), lambda law=law: td3.noise_statistics(*law),
+            0.02, 0)
+        for law in ((0.2, 0.5), (0.2, np.inf), (1.0, 0.5), (0.0, 0.5))
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_an_equation_holds(name: str):
+    """Both sides of each equation are equal within its tolerance."""
+    first, second, relative, absolute = EQUATIONS[name]
+    np.testing.assert_allclose(first(), second(), rtol=relative, atol=absolute)
 
 
 @pytest.mark.parametrize("form", ["log_alpha", "alpha"])
@@ -45,12 +133,6 @@ def test_the_temperature_gradient_is_the_derivative_of_its_loss(form: str):
     above, below = (sac.temperature_loss(0.4 + s, log_probs, -2.0, form) for s in (step, -step))
     gradient = sac.temperature_gradient(0.4, log_probs, -2.0, form)
     assert gradient == pytest.approx((above - below) / (2 * step), rel=1e-6)
-
-
-def test_the_exact_tanh_correction_is_the_textbook_one_where_that_does_not_cancel():
-    """log(1 - tanh(x)^2) at moderate x."""
-    x = np.array([-2.0, 0.0, 0.5])
-    np.testing.assert_allclose(sac.tanh_correction_exact(x), np.log(1 - np.tanh(x) ** 2))
 
 
 def test_a_squashed_gaussian_integrates_to_one_only_with_the_exact_correction():
@@ -67,30 +149,6 @@ def test_a_squashed_gaussian_integrates_to_one_only_with_the_exact_correction():
     assert mass(lambda x: -sac.tanh_correction_exact(x)) < 0.9
 
 
-def test_an_epsilon_outside_only_shifts():
-    """By 1e-6 beside the exact correction."""
-    x = np.array([20.0])
-    shift = sac.tanh_correction_epsilon_outside(x) - sac.tanh_correction_exact(x)
-    np.testing.assert_allclose(shift, 1e-6, rtol=1e-6)
-
-
-def test_scaling_and_unscaling_are_inverse():
-    """On [-2, 6]."""
-    a = RNG.uniform(-2, 6, 20)
-    np.testing.assert_allclose(
-        action_transforms.unscale(action_transforms.scale(a, -2.0, 6.0), -2.0, 6.0), a
-    )
-
-
-def test_a_centre_inside_the_tanh_changes_nothing_on_symmetric_bounds():
-    """On [-2, 2] the centre is 0."""
-    x = np.array([-0.3, 0.0, 2.0])
-    np.testing.assert_array_equal(
-        action_transforms.centre_inside_tanh(x, -2.0, 2.0),
-        action_transforms.tanh_unscale(x, -2.0, 2.0),
-    )
-
-
 def test_the_standard_deviation_of_clipped_noise_is_that_of_its_integral():
     """Numerical integration of min(z^2, bound^2) at sigma 0.2 and bound 0.5."""
     integral, _ = integrate.quad(
@@ -99,32 +157,15 @@ def test_the_standard_deviation_of_clipped_noise_is_that_of_its_integral():
     assert td3.clipped_gaussian_std(0.2, 0.5) == pytest.approx(np.sqrt(integral), rel=1e-8)
 
 
-@pytest.mark.parametrize(("sigma", "bound"), [(0.2, 0.5), (0.2, np.inf), (1.0, 0.5), (0.0, 0.5)])
-def test_the_law_of_the_noise_is_that_of_a_large_sample(sigma: float, bound: float):
-    """400 000 draws: within 2 %, more than four standard errors of the quantile (0.43 %)."""
-    sample = np.clip(np.random.default_rng(1).normal(0, sigma, 400_000), -bound, bound)
-    std = np.sqrt(np.mean(sample**2))
-    found = [std, np.quantile(np.abs(sample), 0.999) / std] if sigma else [0.0, 0.0]
-    np.testing.assert_allclose(found, td3.noise_statistics(sigma, bound), rtol=0.02)
-
-
-def test_tau_one_copies_and_tau_zero_keeps():
-    """Reductions of the Polyak average, and the other way round for the flipped one."""
-    source, target = RNG.normal(size=5), RNG.normal(size=5)
-    np.testing.assert_array_equal(critics.polyak(source, target, 1.0), source)
-    np.testing.assert_array_equal(critics.polyak(source, target, 0.0), target)
-    np.testing.assert_array_equal(critics.polyak_flipped(source, target, 1.0), target)
-
-
 def test_adding_the_discounted_value_to_a_truncated_reward_gives_the_same_advantages():
     """Reward 2 + 0.5 * 5 and a terminal step: the other way to write a truncation."""
     rewards, values, following = RNG.normal(size=(3, 5))
     ends, none = np.eye(5)[2], np.zeros(5)
-    found = gae.advantages(
+    advantages = gae.advantages(
         rewards + 0.5 * following * ends, values, following, ends, none, 0.5, 0.5
     )
     truncated = gae.advantages(rewards, values, following, none, ends, 0.5, 0.5)
-    np.testing.assert_allclose(found, truncated)
+    np.testing.assert_allclose(advantages, truncated)
 
 
 def test_lambda_one_is_the_discounted_return_minus_the_value():
@@ -132,29 +173,21 @@ def test_lambda_one_is_the_discounted_return_minus_the_value():
     rewards, values = RNG.normal(size=9), RNG.normal(size=9)
     following = np.append(values[1:], RNG.normal())
     end = np.eye(9)[8]
-    found = gae.advantages(rewards, values, following, end, np.zeros(9), 0.9, 1.0)
+    advantages = gae.advantages(rewards, values, following, end, np.zeros(9), 0.9, 1.0)
     returns = [np.sum(rewards[t:] * 0.9 ** np.arange(9 - t)) for t in range(9)]
-    np.testing.assert_allclose(found, returns - values)
-
-
-@pytest.mark.parametrize("formula", SURROGATES)
-def test_with_ratio_one_every_surrogate_is_minus_the_mean_advantage(formula):
-    """Before the first step nothing is clipped."""
-    advantages = RNG.normal(size=12)
-    found = formula(np.ones(12), advantages, 0.2)
-    assert found == pytest.approx(-np.mean(advantages))
+    np.testing.assert_allclose(advantages, returns - values)
 
 
 def test_the_pessimistic_loss_bounds_all_others_from_above():
     """It is the largest loss, so the smallest objective, on random ratios."""
     ratios, advantages = np.exp(RNG.normal(size=50)), RNG.normal(size=50)
     loss = ppo.loss_pessimistic(ratios, advantages, 0.2)
-    for other in (ppo.loss_no_clip, ppo.loss_clip_without_minimum, ppo.loss_optimistic):
-        assert loss > other(ratios, advantages, 0.2)
+    for surrogate in (ppo.loss_no_clip, ppo.loss_clip_without_minimum, ppo.loss_optimistic):
+        assert loss > surrogate(ratios, advantages, 0.2)
 
 
 def test_the_elementwise_maximum_is_never_below_any_other_clip_against_the_return():
-    """On random values; the maximum of sums lies between it and the forced clip."""
+    """The maximum of sums lies between it and the forced clip."""
     values, old, returns = RNG.normal(size=(3, 40))
     loss = {
         clip: ppo.value_loss(values, old, returns, 0.2, clip)
@@ -163,28 +196,12 @@ def test_the_elementwise_maximum_is_never_below_any_other_clip_against_the_retur
     assert loss["elementwise_max"] > loss["max_of_sums"] >= max(loss["off"], loss["forced"])
 
 
-@pytest.mark.parametrize("clip", ["forced", "elementwise_max", "max_of_sums", "thesis_box3"])
-def test_a_range_that_never_binds_leaves_the_plain_value_loss(clip: str):
-    """With an infinite range the clipped value is the value."""
-    values, old, returns = RNG.normal(size=(3, 6))
-    plain = ppo.value_loss(values, old, returns, 0.2, "off")
-    assert ppo.value_loss(values, old, returns, np.inf, clip) == pytest.approx(plain)
-
-
 def test_an_orthogonal_matrix_times_a_gain_has_the_gain_as_every_singular_value():
     """A tall random orthogonal matrix."""
     orthogonal, _ = np.linalg.qr(RNG.normal(size=(6, 3)))
-    found = np.linalg.svd(2.0 * orthogonal, compute_uv=False)
+    singular_values = np.linalg.svd(2.0 * orthogonal, compute_uv=False)
     expected = loops.orthogonal_singular_values(np.array([2.0]))
-    np.testing.assert_allclose([found.min(), found.max(), 0.0], expected)
-
-
-def test_a_prior_is_samples_of_mean_0_and_variance_1():
-    """Two samples more, -1 and 1, give the same as a prior of weight 2."""
-    with_prior = normalisation.cumulative(X, prior_count=2.0).at(-1)
-    more = np.concatenate([[-1.0, 1.0], X])
-    assert with_prior.mean == pytest.approx(np.mean(more))
-    assert with_prior.variance == pytest.approx(np.var(more))
+    np.testing.assert_allclose([singular_values.min(), singular_values.max(), 0.0], expected)
 
 
 def test_merging_batches_gives_the_cumulative_statistics():
@@ -195,53 +212,17 @@ def test_merging_batches_gives_the_cumulative_statistics():
         squares = variance * count + np.var(batch) * len(batch)
         squares += delta**2 * count * len(batch) / total
         mean, variance, count = mean + delta * len(batch) / total, squares / total, total
-    found = normalisation.cumulative(X).at(-1)
-    assert (found.mean, found.variance) == (pytest.approx(mean), pytest.approx(variance))
-
-
-def test_without_decay_everything_counts_the_same():
-    """Decay 1 is no decay."""
-    found, expected = normalisation.decayed(X, 1.0), normalisation.cumulative(X, 0.0)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-def test_an_uncorrected_variance_is_late_the_variance():
-    """Once what it began with has decayed."""
-    late = np.tile([4.0, 6.0], 200)
-    assert normalisation.uncorrected(late, 0.9).variance[-1] == pytest.approx(
-        normalisation.decayed(late, 0.9).variance[-1]
-    )
-
-
-def test_batches_give_the_statistics_of_all_rows():
-    """Without a prior two batches have the mean and the variance of their rows."""
-    first, second = np.array([2.0, 3.0, -1.0, 4.0]), np.array([0.5, 6.0])
-    merged = normaliser.Statistics(0.0, 0.0, 0.0).merge(first).merge(second)
-    rows = np.concatenate([first, second])
-    assert merged == pytest.approx((rows.mean(), rows.var(), 6.0))
+    merged = normalisation.cumulative(X).at(-1)
+    assert (merged.mean, merged.variance) == (pytest.approx(mean), pytest.approx(variance))
 
 
 def test_the_minimum_of_the_weighted_distance_is_the_quantile():
-    """Of 1, 2, ..., 9 the fraction 1/4 is 3: as a line, its loss is lowest there."""
+    """The quantile of 1, 2, ..., 9 at 1/4 is 3: its loss is lowest there."""
     samples = np.arange(1.0, 10.0)
     grid = np.linspace(0.0, 10.0, 1001)
     errors = samples[None, :] - grid[:, None]
     losses = (quantiles.weight(0.25, errors) * np.abs(errors)).mean(axis=1)
     assert grid[np.argmin(losses)] == pytest.approx(3.0)
-
-
-def test_estimates_agree_where_ratios_average_to_one():
-    """The estimates k1 and k3 differ by the mean of r - 1."""
-    ratios = np.array([0.6, 1.4])
-    assert schedules.divergence(ratios, "k1") == pytest.approx(schedules.divergence(ratios, "k3"))
-
-
-def test_estimates_see_a_known_divergence():
-    """On samples of N(0, 1) all estimates tend to KL(N(0, 1), N(0.1, 1)) = 0.005."""
-    x = np.random.default_rng(0).normal(size=400_000)
-    ratios = np.exp(0.1 * x - 0.005)
-    for name in ("k1", "k2", "k3"):
-        assert schedules.divergence(ratios, name) == pytest.approx(0.005, abs=4e-4)
 
 
 def test_the_fisher_information_is_the_curvature_of_the_divergence():

@@ -130,8 +130,8 @@ def surrogate(formula):
 
 def clipped_joint(largest, *gradients):
     """Return the gradients, each of one number, once their joint norm is clipped."""
-    given = [np.array(gradient) for gradient in gradients]
-    return [float(found[0]) for found in ppo.clip_joint_norm(given, largest)]
+    arrays = [np.array(gradient) for gradient in gradients]
+    return [float(clipped[0]) for clipped in ppo.clip_joint_norm(arrays, largest)]
 
 
 ON_POLICY = {
@@ -239,7 +239,7 @@ NORMALISATION = {
 }  # fmt: skip
 
 STILL, WIDE = np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]])
-GIVEN = np.array([[6.0, 1.0, 5.0], [2.0, 4.0, 3.0]])
+SAMPLES = np.array([[6.0, 1.0, 5.0], [2.0, 4.0, 3.0]])
 LOGITS = np.log([1.0, 3.0, 4.0])
 VALUES = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 9.0]])
 LAWS = {
@@ -258,10 +258,10 @@ LAWS = {
     "Huber with threshold 2": (lambda: quantiles.huber([1.0, -2.0, 3.0], 2.0), [0.5, 2.0, 4.0]),
     "midpoints of two quantiles": (lambda: quantiles.fractions(2), [0.25, 0.75]),
     "their upper ends": (lambda: quantiles.fractions(2, 1.0), [0.5, 1.0]),
-    "one of each is left out, among all": (lambda: quantiles.trim(GIVEN, 1), [1, 2, 3, 4]),
-    "within each": (lambda: quantiles.trim(GIVEN, 1, pooled=False), [1, 2, 3, 5]),
-    "the lowest ones": (lambda: quantiles.trim(GIVEN, 1, top=False), [3, 4, 5, 6]),
-    "none": (lambda: quantiles.trim(GIVEN, 0), [1, 2, 3, 4, 5, 6]),
+    "one of each is left out, among all": (lambda: quantiles.trim(SAMPLES, 1), [1, 2, 3, 4]),
+    "within each": (lambda: quantiles.trim(SAMPLES, 1, pooled=False), [1, 2, 3, 5]),
+    "the lowest ones": (lambda: quantiles.trim(SAMPLES, 1, top=False), [3, 4, 5, 6]),
+    "none": (lambda: quantiles.trim(SAMPLES, 0), [1, 2, 3, 4, 5, 6]),
     "the action of the larger median": (lambda: quantiles.greedy_action(VALUES, np.median), 0),
     "the action of the larger mean": (lambda: quantiles.greedy_action(VALUES, np.mean), 1),
     "TRPO at action 2": (lambda: trpo.gradient(2.0), [2.0, 3.0]),
@@ -283,7 +283,7 @@ TABLES = {
     ],
 )
 def test_a_formula_gives_the_numbers_worked_by_hand(formula, expected):
-    """To nine digits, for every variant."""
+    """Every variant has its numbers to nine digits."""
     np.testing.assert_allclose(formula(), expected, rtol=1e-9, atol=1e-9)
 
 

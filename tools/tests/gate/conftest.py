@@ -20,7 +20,7 @@ from .stored import (
     with_returns_alone,
     with_training,
 )  # fmt: skip
-from .working import Ended
+from .working import SessionEnded
 
 #: what is different in the record of a run that failed
 FAILED = {
@@ -50,24 +50,24 @@ def trained(monkeypatch):
     monkeypatch.setattr("rlregress.gate.session.SEQUENTIAL_LOOKS", LOOKS)
     monkeypatch.setattr("rlregress.gate.candidates.SEQUENTIAL_LOOKS", LOOKS)
     done: list[tuple[str, int]] = []
-    dial = {"lost": 0.0, "left": 10_000, "failing": ()}
+    dial = {"loss": 0.0, "left": 10_000, "failing": ()}
     dial |= {"training": None, "worse": None, "entropy": None}
 
     def train(job, attempt, pinned):
         if dial["left"] == 0:
-            raise Ended
+            raise SessionEnded
         dial["left"] -= 1
         done.append((job.cell.id, job.seed))
         path = baseline_runs.baseline_path(job.cell)
         stored = np.array(baseline_runs.load_baseline(path).returns)
         rng = np.random.default_rng([job.seed, len(job.cell.id)])
-        value = float(rng.choice(stored) - dial["lost"] * abs(stored.mean()))
-        of_training = dial["training"]
-        if of_training is not None:
-            of_training = training_return(rng, of_training)
+        value = float(rng.choice(stored) - dial["loss"] * abs(stored.mean()))
+        training_value = dial["training"]
+        if training_value is not None:
+            training_value = training_return(rng, training_value)
         record = content(job) | {
             "curve": [], "final_return": value, "episode_returns": [value],
-            "steps": job.protocol.total_steps, "training_return": of_training,
+            "steps": job.protocol.total_steps, "training_return": training_value,
             "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
             "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
         }  # fmt: skip

@@ -26,7 +26,7 @@ def names(cells):
 
 
 def cell_night(name, numbers, runs, rng, first_seed, verdict="holds"):
-    """What a night keeps of one cell; ``numbers``: its returns."""
+    """Return the record of one cell in one nightly run; ``numbers``: its returns."""
     return {
         "framework": "sb3",
         "group": "-".join(name.split("-")[:2]),
@@ -53,13 +53,13 @@ def nights(count, cells, runs=5, drop=0.0, begin=0, dropped=(0,), seed=0, upgrad
     """
     rng = np.random.default_rng(seed)
     laws = list(LAWS.values())
-    drawn = []
+    returns_by_cell = []
     for number in range(cells):
         law = laws[number % len(laws)]
         returns = law(rng, (count, runs), 0.0)
         if number in dropped and drop:
             returns[begin:] = law(rng, (count - begin, runs), drop)
-        drawn.append(1000.0 * returns)
+        returns_by_cell.append(1000.0 * returns)
     for night in range(count):
         after = drop and night >= begin
         newer = upgrade and begin and night >= begin
@@ -85,7 +85,7 @@ def nights(count, cells, runs=5, drop=0.0, begin=0, dropped=(0,), seed=0, upgrad
             "cells": {
                 name: cell_night(
                     name,
-                    drawn[number][night].tolist(),
+                    returns_by_cell[number][night].tolist(),
                     runs,
                     rng,
                     1000 + night * 20,
@@ -98,7 +98,7 @@ def nights(count, cells, runs=5, drop=0.0, begin=0, dropped=(0,), seed=0, upgrad
         }
 
 
-def written(folder, contents):
+def write_nights(folder, contents):
     """Write nights as their artifacts unpack: a folder for each; the folder."""
     for number, content in enumerate(contents):
         place = folder / f"nightly-{number:04d}" / "report"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
+from contextlib import contextmanager
 
 import numpy as np
 import tomli_w
@@ -14,44 +16,57 @@ MEAN, DEVIATION = 0.1, 0.1
 
 
 def critic(rng, worse=0.0):
-    """What a record says of a critic whose error is exp(0.1 +- 0.1), times exp(worse)."""
+    """Return the record of a critic whose error is exp(0.1 +- 0.1), times exp(worse)."""
     bias = float(np.exp(rng.normal(MEAN, DEVIATION) + worse))
     fields = {"states": 100, "bootstrapped": 0.0, "mean": 50.0, "spread": 20.0}
     return {**fields, "explained_variance": 1.0, "bias": bias}
 
 
 def entropy(rng, mean=1.4):
-    """What a record says of an entropy of 1.4 +- 0.02 nats."""
+    """Return the record of an entropy of 1.4 +- 0.02 nats."""
     return {"entropy": float(rng.normal(mean, 0.02)), "kl": None}
 
 
-def training_return(rng, lost=0.0):
-    """What a record says of a training that returns 100 +- 5, less a share."""
-    return float(rng.normal(100.0 * (1.0 - lost), 5.0))
+def training_return(rng, loss=0.0):
+    """Return a training return of 100 +- 5, less a share."""
+    return float(rng.normal(100.0 * (1.0 - loss), 5.0))
+
+
+@contextmanager
+def edited_baseline(cell):
+    """Yield the stored content of a cell for edits, and write it back."""
+    path = baseline_runs.baseline_path(cell)
+    content = tomllib.loads(path.read_text())
+    yield content
+    path.write_text(tomli_w.dumps(content))
+
+
+def copy_baselines(cells, folder, monkeypatch):
+    """Use copies in ``folder`` of the stored runs of ``cells``, and no others."""
+    folder.mkdir()
+    for cell in cells:
+        shutil.copy(baseline_runs.baseline_path(cell), folder)
+    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
 
 
 def with_returns_alone(cells, folder, monkeypatch):
-    """Use copies in ``folder`` of the first ten stored runs of ``cells`` that tell nothing else."""
-    folder.mkdir()
-    texts = {cell: baseline_runs.baseline_path(cell).read_text() for cell in cells}
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
-    for cell, text in texts.items():
-        content = tomllib.loads(text)
-        content["run"], content["seeds"] = content["run"][:10], 10
-        for run in content["run"]:
-            for name in ("training_return", "critic", "diagnostics"):
-                run.pop(name, None)
-        baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
+    """Use copies in ``folder`` of ten stored runs of each cell, with only their returns."""
+    copy_baselines(cells, folder, monkeypatch)
+    for cell in cells:
+        with edited_baseline(cell) as content:
+            content["run"], content["seeds"] = content["run"][:10], 10
+            for run in content["run"]:
+                for name in ("training_return", "critic", "diagnostics"):
+                    run.pop(name, None)
 
 
 def with_training(cells):
     """Give the stored runs of ``cells``, which are copies, returns of their training episodes."""
     for number, cell in enumerate(cells):
-        content = tomllib.loads(baseline_runs.baseline_path(cell).read_text())
         rng = np.random.default_rng(number)
-        for run in content["run"]:
-            run["training_return"] = training_return(rng)
-        baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
+        with edited_baseline(cell) as content:
+            for run in content["run"]:
+                run["training_return"] = training_return(rng)
 
 
 def with_critics(cells, folder, monkeypatch, entropies=False):
@@ -60,14 +75,11 @@ def with_critics(cells, folder, monkeypatch, entropies=False):
     Args:
         entropies: give them entropies as well, and no divergence.
     """
-    folder.mkdir()
-    texts = {cell: baseline_runs.baseline_path(cell).read_text() for cell in cells}
-    monkeypatch.setattr(baseline_runs, "returns_folder", lambda: folder)
-    for number, (cell, text) in enumerate(texts.items()):
-        content = tomllib.loads(text)
+    copy_baselines(cells, folder, monkeypatch)
+    for number, cell in enumerate(cells):
         rng = np.random.default_rng(number)
-        for run in content["run"]:
-            run["critic"] = critic(rng)
-            if entropies:
-                run["diagnostics"] = {"entropy": entropy(rng)["entropy"]}
-        baseline_runs.baseline_path(cell).write_text(tomli_w.dumps(content))
+        with edited_baseline(cell) as content:
+            for run in content["run"]:
+                run["critic"] = critic(rng)
+                if entropies:
+                    run["diagnostics"] = {"entropy": entropy(rng)["entropy"]}

@@ -1,4 +1,4 @@
-"""Stored runs: what is written of a record, and read again."""
+"""Stored runs are written from records, and read again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def job(seed: int) -> Job:
 
 
 def run_record(seed: int, **changes) -> dict:
-    """What a finished run leaves."""
+    """Return the record of a finished run."""
     return {
         "job": job(seed).as_dict(), "status": "finished", "failure": "", "final_return": 1.5,
         "episode_returns": [1.0, 2.0], "steps": 100, "parameters_sha256": "0", "platform": {},
@@ -62,7 +62,7 @@ def written(folder):
 
 
 def test_the_critic_of_a_run_is_stored(written):
-    """What a record says of the critic is read again; a number that there is not stays None."""
+    """The critic's fields are read again; a missing number stays None."""
     fields = {**CRITIC_TOLD, "bootstrapped": 0.25, "bias": -0.125}
     none = {**fields, "explained_variance": None, "bias": None}
     first, second = written(run_record(0, critic=fields), run_record(1, critic=none))
@@ -84,7 +84,7 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
 
 
 @pytest.mark.parametrize(
-    ("without", "of_critic", "of_kl"),
+    ("without", "critic_text", "kl_text"),
     [
         (0, "", ""),
         (1, "1 of 3 stored runs", "it is missing in 1 of 3 stored runs"),
@@ -92,7 +92,7 @@ def test_a_run_without_a_critic_can_be_stored_and_read(written):
         (3, "its stored runs", "its framework does not expose it"),
     ],
 )
-def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_critic, of_kl):
+def test_stored_runs_without_a_value_are_counted(written, without, critic_text, kl_text):
     """Some of them make nothing known of the framework; all of them do."""
     critic = CRITIC_TOLD
     still = {**critic, "explained_variance": None, "bias": None}
@@ -100,9 +100,9 @@ def test_how_many_of_the_stored_runs_lack_a_number_is_said(written, without, of_
     lacking = {"critic": still, "diagnostics": {"entropy": 1.0, "kl": None}}
     written(*(run_record(seed, **(lacking if seed < without else full)) for seed in range(3)))
     stored = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
-    varies = of_critic and f"the returns of {of_critic} do not vary from state to state"
+    varies = critic_text and f"the returns of {critic_text} do not vary from state to state"
     assert stored.exclusion_reason(CRITIC) == varies
-    assert stored.exclusion_reason(DIAGNOSTICS["kl"]) == of_kl
+    assert stored.exclusion_reason(DIAGNOSTICS["kl"]) == kl_text
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
 
 
 def test_the_learning_curve_of_a_run_is_stored(written):
-    """Of each twentieth of 100 steps the mean return of the episodes that ended in it, if any."""
+    """For each twentieth of 100 steps the mean return of the ended episodes is stored, if any."""
     episodes = [[3, 1.0, 3], [5, 3.0, 2], [6, 8.0, 1], [7, None, 1], [100, 4.0, 94]]
     curve = learning_curve(episodes, 100)
     first, older = written(run_record(0, learning_curve=curve), run_record(1))
@@ -152,7 +152,7 @@ def stored(*seeds: int, jobs: Sequence[Job] = (), **changes) -> None:
     """Stored runs of these seeds, or jobs, which tell all that runs tell."""
     fields = {"training_return": 1.0, "critic": CRITIC_TOLD, "diagnostics": {}, **changes}
     jobs = jobs or [job(seed) for seed in seeds]
-    baseline_runs.write_baseline(jobs, [run_record(each.seed, **fields) for each in jobs])
+    baseline_runs.write_baseline(jobs, [run_record(run.seed, **fields) for run in jobs])
 
 
 def test_stored_runs_become_more_by_those_that_are_missing(folder):
@@ -170,7 +170,7 @@ def test_stored_runs_become_more_by_those_that_are_missing(folder):
 
 
 def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
-    """What a run was done with stands beside it, where the suite's own code was another."""
+    """Each run keeps the digest of the adapter that trained it, if it is not the present one."""
     own = "rlregress.frameworks.some"
     stored(jobs=[replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)])
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
@@ -206,7 +206,7 @@ def test_stored_runs_of_other_seeds_are_not_lost(folder):
     baseline_runs.check_replaceable([job(seed) for seed in (0, 1, 2, 500)])
 
 
-def test_stored_runs_that_may_not_be_read_are_not_taken_for_none(folder, monkeypatch):
+def test_an_unreadable_folder_of_stored_runs_is_an_error(folder, monkeypatch):
     """A folder that is closed is no empty one."""
 
     def closed(folder):
@@ -217,7 +217,7 @@ def test_stored_runs_that_may_not_be_read_are_not_taken_for_none(folder, monkeyp
         baseline_runs.load_all_baselines()
 
 
-def test_runs_that_tell_less_than_others_now_are_done_again(folder):
+def test_stored_runs_without_a_critic_are_done_again(folder):
     """A run without a critic is not kept: it would be judged by its returns alone."""
     stored(0, 1)
     path = baseline_runs.baseline_path(CELL)

@@ -34,7 +34,7 @@ def test_the_study_has_every_framework_algorithm_environment_and_set():
 
 
 def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatch):
-    """What cannot be trained here is counted and named, and nothing is lost between the two."""
+    """Cells that cannot be trained here are counted with a reason; none is lost."""
     monkeypatch.delenv(frameworks.get("cleanrl").framework.checkout, raising=False)
     selected = Selection("full", cells="thesis")
     cells, left_out = choose_cells(selected), describe_exclusions(selected)
@@ -45,7 +45,7 @@ def test_every_cell_of_a_study_is_trained_or_left_out_with_its_reason(monkeypatc
     assert text.startswith("sb3-sac with the hyperparameters of cleanrl (cells: 8): Stable-Bas")
 
 
-def test_a_set_that_is_named_has_what_other_frameworks_store_under_it():
+def test_a_named_set_selects_all_cells_stored_under_it():
     """Default cells under a set: the framework's own, and all that others have stored."""
     selected = choose_cells(Selection("short", ("torchrl",), ("ppo",), hyperparameters="sb3"))
     environments = ("Hopper-v4", "InvertedPendulum-v4")
@@ -98,7 +98,7 @@ def test_cells_of_another_set_name_it():
     assert "--hyperparameters cleanrl" in baseline_runs.suggest_recording(cell)
 
 
-def test_what_can_be_trained_is_trained_although_something_is_refused():
+def test_a_refused_algorithm_leaves_the_others():
     """A set that one algorithm cannot take is trained with the others."""
     selected = Selection("smoke", ("sb3",), ("ppo", "sac"), hyperparameters="cleanrl")
     assert [cell.algorithm for cell in choose_cells(selected)] == ["ppo"]
@@ -109,13 +109,13 @@ def test_what_can_be_trained_is_trained_although_something_is_refused():
 
 
 def test_a_set_counts_as_it_is_and_the_frameworks_own_where_it_says_nothing():
-    """Every hyperparameter of the set is given; what it does not name is the framework's own."""
+    """The set's own values win; missing ones are the framework's."""
     resolved = resolve("torchrl", "td3", "sb3")
     assert resolved == read_hyperparameters("torchrl")["td3"] | read_hyperparameters("sb3")["td3"]
     assert (resolved["adam_epsilon"], resolved["hidden_sizes"]) == (0.0001, [400, 300])
 
 
-def test_what_belongs_to_a_frameworks_code_stays_with_it():
+def test_hyperparameters_of_one_frameworks_code_are_not_shared():
     """Initial gains and Adam's epsilon of one framework's set are no hyperparameters of another."""
     resolved = resolve("sb3", "ppo", "torchrl")
     assert resolved["value_coefficient"] == 0.25
@@ -144,7 +144,7 @@ def test_a_budget_changes_a_set_whatever_framework_it_is_for():
         assert resolve(framework, "sac", "original", "short")["learning_starts"] == 400
 
 
-def test_a_set_whose_name_is_none_of_a_folder_is_refused(tmp_path, monkeypatch):
+def test_a_set_whose_name_cannot_be_a_folder_is_refused(tmp_path, monkeypatch):
     """Its runs lie in folders that are called after it, and manifests name them."""
     shutil.copytree(suite.baselines(), tmp_path / "baselines")
     sets = tmp_path / "baselines" / "hyperparameters"

@@ -22,7 +22,7 @@ from tools.tests.small_adapters import SmallAdapter
 SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", "td3.target.minimum"
 
 
-def _answering(name, expectations, **variants):
+def _make_adapter(name, expectations, **variants):
     """A framework that answers details with the expectation of a chosen variant."""
     answers = {id: catalogue.get(id).expected()[variant] for id, variant in variants.items()}
     probes = {(id, "library"): lambda _, answer=answer: answer for id, answer in answers.items()}
@@ -32,7 +32,7 @@ def _answering(name, expectations, **variants):
     return SmallAdapter(functions, name, **options)
 
 
-def _knows_no_variant(framework, name):
+def _forget_variants(framework, name):
     """Let the framework answer with numbers of no variant, under another name."""
     # an answer is asked once per process and framework
     framework.name = name
@@ -44,7 +44,7 @@ def _knows_no_variant(framework, name):
 def pair(tmp_path):
     """Two frameworks: one detail differs, one is alike, one only the first has."""
 
-    def made(name, **variants):
+    def make_framework(name, **variants):
         (tmp_path / f"{name}.toml").write_text(
             "".join(
                 f'[[detail]]\nid = "{id}"\nscope = "library"\nvariant = "{variant}"\n'
@@ -52,10 +52,10 @@ def pair(tmp_path):
                 for id, variant in variants.items()
             )
         )
-        return _answering(name, tmp_path / f"{name}.toml", **variants)
+        return _make_adapter(name, tmp_path / f"{name}.toml", **variants)
 
-    first = made("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
-    return first, made("other", **{SCALE: "none", DISTANCE: "squared"})
+    first = make_framework("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
+    return first, make_framework("other", **{SCALE: "none", DISTANCE: "squared"})
 
 
 def ids(rows):
@@ -68,7 +68,7 @@ def markdown(compared):
     return markdown_page.text(comparison_page.page(compared, Facts("a title", "", 0.0, "", "")))
 
 
-def test_differences_are_told_from_what_is_alike(pair):
+def test_details_are_different_same_or_alone(pair):
     """A detail is different, alike, or about something that only one framework has."""
     compared = compare_adapters(pair)
     assert ids(compared.different) == [SCALE]
@@ -78,8 +78,8 @@ def test_differences_are_told_from_what_is_alike(pair):
 
 
 def test_a_probe_without_a_variant_is_not_compared(pair):
-    """What matches no known variant is neither alike nor a difference: it stands apart."""
-    _knows_no_variant(pair[1], "unknown")
+    """A detail whose answer matches no variant is listed apart, not as a difference."""
+    _forget_variants(pair[1], "unknown")
     compared = compare_adapters(pair)
     (row,) = compared.undecided
     assert row.detail.id == DISTANCE
@@ -117,8 +117,8 @@ def test_a_page_begins_with_a_table_of_each_family(pair):
     assert "| family |" not in same
 
 
-def test_what_two_do_not_share_is_not_counted_as_equal(pair):
-    """Of more than three, one table of pairs; a dash and no green badge where both have nothing."""
+def test_details_that_a_pair_lacks_do_not_count_as_equal(pair):
+    """Four frameworks have one table of pairs; a pair without common details has a dash."""
     first, second = pair
     third, alien = copy.copy(first), copy.copy(first)
     third.name, alien.name = "third", "alien"
@@ -138,7 +138,7 @@ def test_what_two_do_not_share_is_not_counted_as_equal(pair):
 
 
 def test_json_says_the_same(pair):
-    """The JSON form carries variants and what is absent, differences first."""
+    """JSON has variants and missing details, differences first."""
     compared = json.loads(comparison_text.as_json(compare_adapters(pair)))
     first = compared["details"][0]
     assert first["id"] == SCALE
@@ -147,13 +147,13 @@ def test_json_says_the_same(pair):
 
 
 def test_a_comparison_can_be_of_some_details_alone(pair):
-    """By id, by family, and without what is the same; what could not be compared stays."""
+    """A comparison takes ids, families, or differences alone; undecided details stay."""
     assert ids(compare_adapters(pair, [SCALE]).rows) == [SCALE]
     assert ids(compare_adapters(pair, (), ["sac"]).rows) == [MINIMUM]
     differing = compare_adapters(pair).only_different()
     assert ids(differing.rows) == [SCALE]
     assert "1 details differ, 2 that do not differ are left out." in markdown(differing)
-    _knows_no_variant(pair[1], "another")
+    _forget_variants(pair[1], "another")
     assert ids(compare_adapters(pair).only_different().rows) == [DISTANCE]
 
 
@@ -174,7 +174,7 @@ def test_a_framework_is_not_compared_with_itself(pair):
         compare_adapters((pair[0], pair[0]))
 
 
-def test_every_detail_says_what_follows_from_it():
+def test_every_detail_has_a_consequence():
     """No entry of the catalogue is without its consequence in one sentence."""
     assert [d.id for d in catalogue.all_details() if not d.consequence.endswith(".")] == []
 
@@ -182,8 +182,8 @@ def test_every_detail_says_what_follows_from_it():
 PAGE = suite.root() / "docs" / "compare.md"
 
 
-def not_current(page: str) -> list[str]:
-    """Rows of the tables of a page that are not what is documented of its versions, or lack."""
+def list_outdated(page: str) -> list[str]:
+    """Return rows of the page's tables that differ from the documented variants, or are missing."""
     versions = dict(re.findall(r"\b(\w+) (\d\S*?)[,.]? ", page.partition("documented of")[2])[:6])
     documented = compare_documented(versions)
     lines = set(page.splitlines())
@@ -199,7 +199,7 @@ def test_the_tables_of_the_documentation_are_those_of_the_data():
     """docs/compare.md has each detail that differs, with the documented variants."""
     page = PAGE.read_text(encoding="utf-8")
     assert page.count("\n| `") > 40
-    assert not_current(page) == []
+    assert list_outdated(page) == []
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_the_tables_of_the_documentation_are_those_of_the_data():
      ("| `sac.critic_loss.scale` |", "| `sac.critic_loss.other` |")],
 )  # fmt: skip
 def test_a_table_that_is_not_current_is_found(old, new):
-    """Another variant, detail or version."""
+    """Another variant, detail or version makes a row outdated."""
     page = PAGE.read_text(encoding="utf-8")
     assert old in page
-    assert not_current(page.replace(old, new, 1)) != []
+    assert list_outdated(page.replace(old, new, 1)) != []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 
 import pytest
 
@@ -13,6 +11,7 @@ from rlregress.errors import UserError
 from rlregress.gate import outcome
 from rlregress.training import worker_launch
 
+from ..processes import run_pytest
 from .test_outcome import cell
 
 CONFTEST = 'pytest_plugins = ["rlregress.pytest_plugin"]\n'
@@ -23,24 +22,16 @@ def session(folder, text: str, *options: str) -> list[dict]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_some.py").write_text(text)
     (folder / "test_other.py").write_text("def (\n")
-    environment = worker_launch.worker_environment()
-    subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder)]
-        + ["--continue-on-collection-errors", "--evidence", "evidence.json", *options],
-        cwd=folder,
-        env={**environment, "PYTHONPATH": environment["PYTHONPATH"] + f":{suite.root()}"},
-        capture_output=True,
-        check=False,
-    )
+    paths = f"{worker_launch.worker_environment()['PYTHONPATH']}:{suite.root()}"
+    options = ("--continue-on-collection-errors", "--evidence", "evidence.json", *options)
+    words = ("-q", "--rootdir", folder, *options)
+    run_pytest(*words, code=None, cwd=folder, variables={"PYTHONPATH": paths})
     return json.loads((folder / "evidence.json").read_text())["tests"]
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_what_went_wrong_is_evidence(tmp_path):
-    """A failed assertion is a failure; a user error or a file that is no Python is an error.
-
-    A verdict carries the name of its cell or group, which is not read out of the id of the test.
-    """
+def test_errors_and_failures_are_evidence(tmp_path):
+    """Only assertions are failures, all else is an error; a verdict has the name of its subject."""
     verdict = cell("any", "holds")["verdict"]
     entries = session(
         tmp_path,
@@ -67,17 +58,17 @@ def test_what_went_wrong_is_evidence(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("reason", "of"),
+    ("reason", "owner"),
     [({"throughput": {"algorithm": "ppo"}}, "framework"), ({"not_judged": {"x": "y"}}, "cell")],
 )
-def test_what_is_filed_under_nothing_is_refused(tmp_path, reason, of):
-    """In one sentence when it is read, and not by a KeyError when it is exported."""
+def test_evidence_without_its_subject_is_refused(tmp_path, reason, owner):
+    """A missing subject is one sentence when the evidence is read."""
     path = tmp_path / "evidence.json"
     entry = {"test": "t", "tier": "unit", "outcome": "passed", "seconds": 1.0, "message": ""}
-    evidence.write(path, [{**entry, **reason, of: "sb3"}])
+    evidence.write(path, [{**entry, **reason, owner: "sb3"}])
     read = evidence.read(path)
     assert evidence.collect_throughput(read) or evidence.collect_not_judged(read)
     for lacking in ({}, {"framework": "", "cell": None}):
         evidence.write(path, [{**entry, **reason, **lacking}])
-        with pytest.raises(UserError, match=f"'t' has '{next(iter(reason))}' and no '{of}'"):
+        with pytest.raises(UserError, match=f"'t' has '{next(iter(reason))}' and no '{owner}'"):
             evidence.read(path)

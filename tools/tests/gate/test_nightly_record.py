@@ -1,4 +1,4 @@
-"""What a check keeps of a night is what its runs and its evidence say."""
+"""The record of a nightly run has the values of its runs and its evidence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def gated(tmp_path):
     entries = []
     for job in session.cell_jobs(cell):
         final = float(rng.choice(stored))
-        of_run = content(job) | {
+        record = content(job) | {
             "curve": [], "final_return": final, "episode_returns": [final],
             "training_return": final / 2, "steps": job.protocol.total_steps,
             "parameters_sha256": f"sha256:{job.seed:064x}",
@@ -50,8 +50,8 @@ def gated(tmp_path):
         }  # fmt: skip
         path = session.store.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        run_record.write(path, of_run)
-        run_summary = SessionRun(session, job).summary(of_run)
+        run_record.write(path, record)
+        run_summary = SessionRun(session, job).summary(record)
         named = f"tests_performance::test_training[{job.title}]"
         entries.append(to_plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
     verdicts = judge_session(session)
@@ -94,7 +94,7 @@ def test_a_night_is_written_and_read_again(gated, tmp_path):
     assert read.machines == ({**night_files.MACHINE, "python": "3.11.7"},)
 
 
-def test_what_was_judged_beside_returns_is_kept(gated):
+def test_verdicts_beside_returns_are_recorded(gated):
     """Groups, training returns and critics with their verdicts, throughput by quantity."""
     entries, result = gated
     verdict = {"verdict": "regressed"}
@@ -146,7 +146,7 @@ def test_the_summary_describes_returns_beside_their_mean(gated):
 def test_nights_without_frameworks_are_one_sentence(command, tmp_path):
     """Nothing can be concluded from checks that could not begin."""
     nights = [{**night, "frameworks": {}} for night in night_files.nights(2, 1)]
-    night_files.written(tmp_path / "nights", nights)
+    night_files.write_nights(tmp_path / "nights", nights)
     report = str(tmp_path / "report")
     code, out, error = command("trend", str(tmp_path / "nights"), "--report", report)
     assert (code, out, error.count("\n")) == (2, "", 1)

@@ -1,18 +1,17 @@
-"""Many nights: what changed is named with its date and versions, and nothing is mixed silently."""
+"""The trend of many nightly runs dates each change, names its versions, and mixes nothing."""
 
 from __future__ import annotations
 
 import json
 import re
 import resource
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from rlregress.gate.nightly_trend import date_drop
 
+from ..processes import run_python
 from ..reporting.test_gate_page import stands_alone
 from . import night_files
 
@@ -22,73 +21,73 @@ def judged(tmp_path, command):
     """Write nights, run ``rlregress trend`` on them; exit code, page, error output."""
 
     def run(contents, *options):
-        folder = night_files.written(tmp_path / "nights", contents)
+        folder = night_files.write_nights(tmp_path / "nights", contents)
         report = ("--report", str(tmp_path / "report"))
         return command("trend", str(folder), *report, *options)
 
     return run
 
 
-def changed(contents, numbers, change):
+def change(contents, numbers, edit):
     """The nights, some of them changed."""
     contents = list(contents)
     for number in numbers:
-        change(contents[number])
+        edit(contents[number])
     return contents
 
 
-def _elsewhere(night):
+def _move_machine(night):
     night["machines"] = [{**night_files.MACHINE, "cpu": "Xeon"}]
 
 
-def _with_other_hyperparameters(night):
+def _change_rates(night):
     for cell in night["cells"].values():
         cell["hyperparameters"] = "other"
 
 
-def _without_verdicts(night):
+def _drop_verdicts(night):
     for cell in night["cells"].values():
         cell["verdict"] = ""
     night["frameworks"]["sb3"]["verdict"] = "could not judge"
     night["exit_code"] = 2
 
 
-def _without_the_first_cell(night):
+def _drop_first_cell(night):
     night["cells"] = dict(list(night["cells"].items())[1:])
 
 
-def _inconclusive(night):
+def _undecide(night):
     night["frameworks"]["sb3"]["verdict"] = "inconclusive"
     for cell in night["cells"].values():
         cell["verdict"] = "inconclusive"
 
 
-def _group_and_throughput_regressed(night):
+def _regress_group_and_throughput(night):
     night["frameworks"]["sb3"]["verdict"] = "regressed"
     night["verdicts"] = {"sb3-ppo": "regressed", "sb3 ppo peak memory": "regressed"}
 
 
-def _throughput(night):
+def _add_throughput(night):
     number = int(night["started"][8:10])
     night["throughput"] = {"sb3 ppo": {"training": [0.3], "peak memory": [400.0 + number]}}
     night["verdicts"] = {"sb3-ppo": "holds", "sb3 ppo peak memory": "holds"}
 
 
-def _larger(night):
-    _throughput(night)
+def _grow(night):
+    _add_throughput(night)
     night["throughput"]["sb3 ppo"]["peak memory"] = [600.0]
-    _group_and_throughput_regressed(night)
+    _regress_group_and_throughput(night)
 
 
-def _failed(night):
+def _fail_runs(night):
     cell = next(iter(night["cells"].values()))
     cell["returns"] = [None] * 5
     cell["verdict"] = night["frameworks"]["sb3"]["verdict"] = "regressed"
 
 
-def _damaged(contents):
+def _damage(contents):
     contents[3]["started"] = "yesterday"
-    return changed(contents, [4], _without_verdicts)
+    return change(contents, [4], _drop_verdicts)
 
 
 nights = night_files.nights
@@ -100,24 +99,24 @@ PAGES = {
         lambda: [*list(nights(60, 3, drop=0.5, begin=20))[:40], *list(nights(60, 3, seed=1))[40:]],
         (), 0),
     "a drop that later checks cannot tell is an alarm": (
-        lambda: changed(nights(40, 3, drop=0.3, begin=30), range(36, 40), _inconclusive), (), 1),
-    "the last check cannot tell": (lambda: changed(nights(20, 3), [19], _inconclusive), (), 3),
+        lambda: change(nights(40, 3, drop=0.3, begin=30), range(36, 40), _undecide), (), 1),
+    "the last check cannot tell": (lambda: change(nights(20, 3), [19], _undecide), (), 3),
     "the last check could not judge": (
-        lambda: changed(nights(20, 3), [19], _without_verdicts), (), 3),
+        lambda: change(nights(20, 3), [19], _drop_verdicts), (), 3),
     "a drop since the first night": (lambda: nights(10, 3, drop=0.3, begin=0), (), 1),
     "another machine is named": (
-        lambda: changed(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
-                        _elsewhere), (), 1),
+        lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
+                        _move_machine), (), 1),
     "other hyperparameters are named": (
-        lambda: changed(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
-                        _with_other_hyperparameters), (), 1),
-    "runs that failed": (lambda: changed(nights(30, 2), range(25, 30), _failed), (), 1),
+        lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
+                        _change_rates), (), 1),
+    "runs that failed": (lambda: change(nights(30, 2), range(25, 30), _fail_runs), (), 1),
     "a group and memory": (
-        lambda: changed(changed(nights(30, 2), range(20), _throughput), range(20, 30), _larger),
+        lambda: change(change(nights(30, 2), range(20), _add_throughput), range(20, 30), _grow),
         (), 1),
     "a cell that is missing is named": (
-        lambda: changed(nights(20, 3), [19], _without_the_first_cell), (), 0),
-    "what cannot be read comes first": (lambda: _damaged(list(nights(30, 3))), (), 0),
+        lambda: change(nights(20, 3), [19], _drop_first_cell), (), 0),
+    "what cannot be read comes first": (lambda: _damage(list(nights(30, 3))), (), 0),
     "since the night of an accepted drop": (
         lambda: nights(60, 3), ("--since", night_files.day(20)), 0),
 }  # fmt: skip
@@ -125,7 +124,7 @@ PAGES = {
 
 @pytest.mark.parametrize("name", PAGES)
 def test_the_page_of_so_many_nights(judged, tmp_path, snapshot, name):
-    """What is an alarm and what is not, since when, and what changed there, in words."""
+    """The page names alarms, when they began, and the versions that changed then."""
     contents, options, expected = PAGES[name]
     code, page, _ = judged(contents(), *options)
     assert code == expected
@@ -134,21 +133,12 @@ def test_the_page_of_so_many_nights(judged, tmp_path, snapshot, name):
     snapshot(f"trend/{name.replace(' ', '-')}.md", page.replace(str(tmp_path), "FOLDER"))
 
 
-def test_a_drop_is_dated_and_its_versions_are_named(judged, tmp_path):
-    """A drop of 30 % from night 25 on is named with that night, and with torch that changed."""
-    code, page, _ = judged(night_files.nights(40, 4, drop=0.3, begin=25))
-    assert code == 1
-    written = json.loads((tmp_path / "report" / "trend.json").read_text())
-    assert (written["exit_code"], written["verdict"]) == (1, "regressed")
-    assert (tmp_path / "report" / "trend.md").read_text() in page
-    *_, following, _ = page.splitlines()
-    command = "rlregress upgrade torch==2.12.1 torch==2.13.0"
-    assert following == f"next: See what that version changed: {command}"
-
-
 def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
-    """On the first screen the drop and what to do; below it drawn, with every mean in a table."""
-    judged(night_files.nights(40, 4, drop=0.3, begin=25))
+    """The first screen has the drop and the next step; a figure and a table have every mean."""
+    _, markdown, _ = judged(night_files.nights(40, 4, drop=0.3, begin=25))
+    write_nights = json.loads((tmp_path / "report" / "trend.json").read_text())
+    assert (write_nights["exit_code"], write_nights["verdict"]) == (1, "regressed")
+    assert (tmp_path / "report" / "trend.md").read_text() in markdown
     page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
     assert page.texts("h1") == ["Trend of 40 nights, 2024-01-01 to 2024-02-09: regressed"]
     (card,) = page.texts("article", "card")
@@ -156,9 +146,9 @@ def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
     assert f"first night {night_files.day(25)}" in card
     assert "rlregress upgrade torch==2.12.1 torch==2.13.0" in card
     assert "sb3-ppo-Env0-v4-short" in page.texts("h3")
-    drawn = page.texts("figure")[0]
-    assert night_files.day(0) in drawn
-    assert night_files.day(39) in drawn
+    figure = page.texts("figure")[0]
+    assert night_files.day(0) in figure
+    assert night_files.day(39) in figure
     assert len([row for row in page.texts("tr") if row.startswith(night_files.day(30))]) >= 1
 
 
@@ -173,7 +163,7 @@ def test_nights_without_a_change_have_nothing_to_draw(judged, tmp_path):
 
 
 def test_a_day_after_all_nights_is_one_sentence(judged):
-    """Exit code 2, and what was expected."""
+    """The exit code is 2, and the message names the day."""
     code, _, error = judged(night_files.nights(20, 2), "--since", "2031-01-01")
     assert (code, "Traceback" in error) == (2, False)
     assert "no nightly run is from 2031-01-01 or later" in error
@@ -232,7 +222,7 @@ def test_a_reproduced_cell_is_judged(judged, state, is_judged):
 
 @pytest.mark.parametrize("after", [3, 10, 20])
 def test_the_interval_holds_the_night_of_a_drop(after):
-    """In about 95 % of 1000 histories of 40 nights that drop by two standard deviations."""
+    """About 95 % of 1000 intervals hold the night of a drop by two standard deviations."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(1000, 40))
     values[:, -after:] -= 2.0
@@ -247,7 +237,7 @@ def test_the_interval_holds_the_night_of_a_drop(after):
 
 
 def test_a_history_that_rises_has_no_drop():
-    """Nor has one night alone, nor nights without any difference."""
+    """Neither one night nor equal nights have a drop."""
     assert date_drop([1.0, 1.0, 2.0, 2.0]) is None
     assert date_drop([1.0]) is None
     assert date_drop([1.0, 1.0]) is None
@@ -257,15 +247,12 @@ def test_a_history_that_rises_has_no_drop():
 @pytest.mark.nightly
 def test_a_thousand_nights_of_72_cells_take_seconds(tmp_path):
     """Exit code 1, the drop of night 700 dated within three nights, in under 20 CPU seconds."""
-    folder = night_files.written(
+    folder = night_files.write_nights(
         tmp_path / "nights", night_files.nights(1000, 72, drop=0.3, begin=700, dropped=(4,))
     )
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    command = [sys.executable, "-m", "rlregress", "trend", str(folder)]
-    ended = subprocess.run(
-        [*command, "--report", str(tmp_path / "report")], capture_output=True, text=True
-    )
+    words = ("-m", "rlregress", "trend", folder, "--report", tmp_path / "report")
+    trend = run_python(*words, code=1)
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
-    assert ended.returncode == 1, ended.stderr
-    assert any(f"first night {night_files.day(night)}" in ended.stdout for night in range(697, 704))
+    assert any(f"first night {night_files.day(night)}" in trend.stdout for night in range(697, 704))
     assert seconds < 20

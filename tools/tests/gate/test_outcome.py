@@ -44,7 +44,7 @@ def group(name: str, verdict: str, *cells: str) -> dict:
 
 
 def result_of(outcomes: Sequence[FrameworkOutcome], **changes) -> GateResult:
-    """The result of a gate that came to these outcomes, with what is different about it."""
+    """Return the result of a gate with these outcomes, with some changes."""
     names = [framework_outcome.framework for framework_outcome in outcomes]
     nothing = {name: {} for name in names}
     fields = {
@@ -73,21 +73,18 @@ def critic(name: str, verdict: str, result: str = "passed") -> dict:
     return {**critic_entry, "outcome": result}
 
 
-def test_a_line_of_a_verdict_says_what_it_rests_on(snapshot):
-    """Effect, interval, seeds, p-value, what would be detected; the error rate once a session.
-
-    The p-value of an improvement is that of the gain, and critics are spoken of by their errors.
-    """
-    of_group = {**critic("g", "holds")["verdict"], "cells": ["x critic", "y critic"]}
-    moved = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
+def test_a_line_of_a_verdict_has_its_evidence(snapshot):
+    """A line has effect, interval, seeds, p-value and power; a session has its error rate once."""
+    group_fields = {**critic("g", "holds")["verdict"], "cells": ["x critic", "y critic"]}
+    entropy = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
     band = {"verdict": "holds", "effect": -0.02, "new_seeds": 5, "adjusted_p": 1.0, "alpha": 0.025}
     unseen = {"visible_fraction": None}
     sessions = (
         {"x": cell("x", "holds")["verdict"], "y": cell("y", "improved")["verdict"]},
         {"x": cell("x", "regressed")["verdict"], "g": group("g", "holds", "x", "y")["verdict"]},
-        {"x critic": critic("x", "regressed")["verdict"], "g critic": of_group},
-        {"x entropy": moved, "y entropy": {**moved, "failed": 5}},
-        {"x": cell("x", "holds")["verdict"] | unseen, "x entropy": moved | unseen},
+        {"x critic": critic("x", "regressed")["verdict"], "g critic": group_fields},
+        {"x entropy": entropy, "y entropy": {**entropy, "failed": 5}},
+        {"x": cell("x", "holds")["verdict"] | unseen, "x entropy": entropy | unseen},
         # published bands have half of the error
         {"b": {**band, "visible_drop": 1.25}},
         {},
@@ -104,7 +101,7 @@ def training(name: str, verdict: str) -> dict:
 
 
 def cell_entry(verdict: str, **changes) -> dict:
-    """The entry of cell x, with what is different about its verdict."""
+    """Return the entry of cell x, with some changes of its verdict."""
     critic_entry = cell("x", verdict)
     return {**critic_entry, "verdict": {**critic_entry["verdict"], **changes}}
 
@@ -184,31 +181,31 @@ def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
     return result
 
 
-EVERY_ANSWER = (answer("sac.a"), answer("sac.b"), answer("sac.b", "script"))
+ALL_ANSWERS = (answer("sac.a"), answer("sac.b"), answer("sac.b", "script"))
 
 
 @pytest.mark.parametrize(("trained", "verdict"), [(True, "holds"), (False, "formulas hold")])
-def test_nothing_holds_of_a_framework_that_was_not_asked_every_detail(trained, verdict):
-    """With all answers it holds; without one of them, in one scope, it could not be judged."""
-    complete = asked_details(*EVERY_ANSWER, trained=trained)
+def test_an_unchecked_detail_prevents_a_verdict(trained, verdict):
+    """A framework with all answers holds; without one in one scope it could not be judged."""
+    complete = asked_details(*ALL_ANSWERS, trained=trained)
     assert (complete.verdict, complete.details, complete.not_asked) == (verdict, 2, ())
     # also where its test was skipped
     skipped = entry("s", detail="sac.b", scope="script", result="skipped")
-    for entries in (EVERY_ANSWER[:2], (*EVERY_ANSWER[:2], skipped)):
+    for entries in (ALL_ANSWERS[:2], (*ALL_ANSWERS[:2], skipped)):
         part = asked_details(*entries, trained=trained)
         assert (part.verdict, part.not_asked) == (COULD_NOT_JUDGE, ("sac.b (script)",))
         assert outcome.exit_code([part], []) == 2
 
 
 def test_a_regression_stays_one_where_details_are_missing():
-    """What is known to be wrong is said, however little was asked."""
+    """A known regression is reported, however few details were checked."""
     result = asked_details(answer("sac.a", result="failed"))
     assert (result.verdict, outcome.exit_code([result], [])) == (REGRESSED, 1)
     assert result.not_asked == ("sac.b (library, script)",)
 
 
 def test_a_critic_that_regressed_is_a_regression():
-    """Whatever the returns say; that it is not the return is known."""
+    """A critic alone regresses a framework, and the report says that no return fell."""
     entries = [cell("x", "holds"), critic("x", "regressed", result="failed")]
     assert judged(*entries) == ("regressed", 1)
     [result] = outcome.build_outcomes(entries)
@@ -220,7 +217,7 @@ def test_a_critic_that_regressed_is_a_regression():
         assert outcome.build_outcomes([entries[1], further_cell])[0].regressed_critics == ()
 
 
-def test_what_was_not_judged_is_said():
+def test_unjudged_quantities_are_listed():
     """Cells and reason stand in one line, and in the outcome of the framework."""
     old, none = "they are older", "it exposes none"
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
@@ -234,31 +231,31 @@ def test_what_was_not_judged_is_said():
     ]  # fmt: skip
 
 
-def test_a_diagnostic_that_moved_is_said_and_does_not_block():
-    """It is attached beside the return's verdict and is that of the framework, exit code 0."""
-    moved = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
-    entries = [cell("x", "holds") | {"diagnostics": {"x entropy": moved}}]
+def test_a_moved_diagnostic_is_reported_and_does_not_fail():
+    """It is the verdict of the framework, with exit code 0."""
+    entropy = {**cell("x", "moved")["verdict"], "quantity": "entropy", "looks": [5], "look": 1}
+    entries = [cell("x", "holds") | {"diagnostics": {"x entropy": entropy}}]
     assert judged(*entries) == ("moved", 0)
     assert outcome.find_unjudged(["x", "x entropy"], entries) == []
     assert list(evidence.collect_verdicts(entries)) == ["x", "x entropy"]
-    still = {"x entropy": {**moved, "verdict": "inconclusive"}}
+    still = {"x entropy": {**entropy, "verdict": "inconclusive"}}
     assert judged(cell("x", "holds") | {"diagnostics": still}) == ("holds", 0)
     assert judged(*entries, cell("y", "improved")) == ("improved", 0)
 
 
 @pytest.mark.parametrize(
-    ("quantity", "what"),
+    ("quantity", "change_word"),
     [("returns", "drop"), ("critic", "growth of the error"), ("entropy", "change")],
 )
-def test_what_cannot_be_seen_is_named_with_the_step_at_which_it_is_not(quantity, what):
-    """In a gate and in an upgrade: what is rejected later may still be called so."""
+def test_an_undetectable_change_names_holms_first_step(quantity, change_word):
+    """A gate and an upgrade both report that Holm's first step detects nothing."""
     name = "x" if quantity == "returns" else f"x {quantity}"
     unseen = {"visible_fraction": None, "quantity": quantity}
     verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
     entries = [entry("t", verdict=verdict_fields, critic=name)]
     [line] = judge_evidence("some", entries, [], Path()).lines
     for text in (line, words.line(name, verdict_fields)):
-        assert text.endswith(f"; at Holm's first step no {what} can be seen")
+        assert text.endswith(f"; at Holm's first step no {change_word} can be seen")
 
 
 def test_a_failure_of_the_suite_itself_is_no_verdict():
@@ -273,49 +270,49 @@ def test_a_failure_of_the_suite_itself_is_no_verdict():
 
 
 def test_each_framework_has_its_own_verdict():
-    """What is said of one framework does not touch another; the worst one sets the exit code."""
+    """A regression of one framework leaves the other's verdict; the worst sets the exit code."""
     entries = [cell("x", "holds"), entry("b", framework="other", result="failed")]
     outcomes_found = outcome.build_outcomes(entries)
-    verdicts = [(each.framework, each.verdict) for each in outcomes_found]
+    verdicts = [(result.framework, result.verdict) for result in outcomes_found]
     assert verdicts == [("other", REGRESSED), ("some", "holds")]
     assert outcome.exit_code(outcomes_found, entries) == 1
 
 
-OF_PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
+PYTHON = "not loaded: it holds functions of Python 3.11, and this is 3.12 (2 releases, 1 to 2)"
 
 
 @pytest.mark.parametrize(
-    ("of_sac", "verdict"),
+    ("sac_result", "verdict"),
     [("passed", FORMULAS_HOLD), ("skipped", COULD_NOT_JUDGE), ("failed", REGRESSED)],
 )
-def test_old_files_that_could_not_be_loaded_are_listed_first(of_sac, verdict):
-    """And where none of any kind could be, the verdict is not that files still load."""
+def test_old_files_that_could_not_be_loaded_are_listed_first(sac_result, verdict):
+    """Unloaded files prevent the claim that files still load."""
     entries = [
         entry(f"t::files[{kind}]", result=result, old_files={"kind": kind, "found": [clause]})
         for kind, result, clause in (
-            ("ppo model", "skipped", OF_PYTHON), ("sac model", of_sac, "same (1)"))
+            ("ppo model", "skipped", PYTHON), ("sac model", sac_result, "same (1)"))
     ]  # fmt: skip
-    (of_some,) = outcome.build_outcomes(entries, trained=())
-    assert of_some.verdict == verdict
-    result = result_of([of_some])
+    (framework_outcome,) = outcome.build_outcomes(entries, trained=())
+    assert framework_outcome.verdict == verdict
+    result = result_of([framework_outcome])
     lines = [line for line in markdown_page.text(gate_page.page(result)).splitlines() if line]
     assert lines[1] == f"## some: {verdict}"
     (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]
-    assert OF_PYTHON in line
+    assert PYTHON in line
     (line,) = gate_report.verdict_lines(result)
     assert "(not checked: old files ppo model" in line
 
 
-def test_what_was_loaded_of_a_kind_is_told_after_what_was_not():
+def test_unloaded_files_are_listed_before_loaded_ones():
     """One kind of several releases, and kinds that could not be loaded for the same reason."""
     files = [
         StoredFile(name="x", release="2", skipped="why"),
         StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)),
     ]
     assert by_release(files) == by_release(files[::-1]) == ["not loaded: why (2)", "same (1)"]
-    lines = words.not_loaded({"a": [OF_PYTHON], "b": [OF_PYTHON], "c": ["not loaded: x (1)"]})
+    lines = words.not_loaded({"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]})
     assert lines == [
-        f"not checked: old files a, b: {OF_PYTHON}", "not checked: old files c: not loaded: x (1)"
+        f"not checked: old files a, b: {PYTHON}", "not checked: old files c: not loaded: x (1)"
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What a plan says that gates see, and which of them it proposes."""
+"""A plan states what each gate would detect, and proposes the cheapest sufficient one."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def test_a_plan_compares_gates_and_proposes_the_cheapest(stored_selection, tmp_p
             assert "about" in sentence or "not even" in sentence
 
 
-def test_a_gate_sees_the_drop_that_its_table_shows(stored_selection, tmp_path):
-    """What is compared with the drop that is asked for is the percentage that stands there."""
+def test_a_gate_detects_the_drop_in_its_table(stored_selection, tmp_path):
+    """The requested drop is compared with the percentage in the table."""
     planned = plan(stored_selection, tmp_path)
     drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
-    listed = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
-    assert any(share < drop for share, drop in listed.items()), "no drop was rounded down"
-    for share, drop in listed.items():
+    shown_drops = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
+    assert any(share < drop for share, drop in shown_drops.items()), "no drop was rounded down"
+    for share, drop in shown_drops.items():
         seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
         (_, common) = plan(stored_selection, tmp_path, must_detect=share).wanted
         assert common.gate is not None
@@ -54,7 +54,7 @@ def test_a_gate_sees_the_drop_that_its_table_shows(stored_selection, tmp_path):
         ({"budget": "smoke"}, 1),
     ],
 )
-def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, options, count):
+def test_power_is_unknown_without_stored_runs(tmp_path, options, count):
     """The proposal says how many cells it is about, and that it would need stored runs."""
     requested = cell_selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
     planned = plan(requested, tmp_path, must_detect=0.125)
@@ -65,7 +65,9 @@ def test_a_drop_in_cells_without_stored_runs_is_not_known_to_be_seen(tmp_path, o
 
 
 @pytest.mark.nightly
-def test_a_plan_says_what_the_training_sees(stored_selection, tmp_path, with_stored_training):
+def test_a_plan_states_the_power_of_training_returns(
+    stored_selection, tmp_path, with_stored_training
+):
     """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
     planned = plan(stored_selection, tmp_path, must_detect=0.12)
     gate = planned.gates[0]
@@ -81,7 +83,7 @@ def test_a_plan_says_what_the_training_sees(stored_selection, tmp_path, with_sto
 @pytest.mark.nightly
 @pytest.mark.usefixtures("trained")
 def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_critics, monkeypatch):
-    """With critics in the family, a drop of the returns must be larger to be seen, not by much."""
+    """Judged critics make the detectable drop of returns a little larger."""
     with_them = plan(stored_selection, tmp_path)
     gate = with_them.gates[0]
     ids = [cell.id for cell in with_stored_critics]
@@ -89,8 +91,8 @@ def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_criti
     assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
     assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
     assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
-    listed = [line.split()[:3] for line in plan_text.lines(with_them, 1)]
-    assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in listed
+    rows = [line.split()[:3] for line in plan_text.lines(with_them, 1)]
+    assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in rows
     monkeypatch.setattr(baseline_runs.Baseline, "exclusion_reason", lambda *_: "left out")
     without = plan(stored_selection, tmp_path).gates[0]
     assert without.critics == {}
@@ -98,7 +100,7 @@ def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_criti
     assert without.expected < gate.expected < 1.5 * without.expected
 
 
-def test_a_plan_sees_what_the_gate_sees_where_a_cell_is_not_tested(
+def test_plan_and_gate_agree_on_power_where_a_cell_is_not_tested(
     trained, tmp_path, with_stored_critics
 ):
     """A cell that no three runs could reject is not counted; ``--seeds 3`` needs no reason."""

@@ -1,4 +1,4 @@
-"""What a framework lacks to be checked for a detail."""
+"""Missing probes, expectations and faults of a framework are named."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def sb3():
 
 
 def test_a_framework_of_this_repository_lacks_nothing(framework):
-    """Whatever the catalogue has is probed, documented and made to fail, or is absent."""
+    """Every detail is probed, documented and made to fail, or is absent."""
     assert probe_counts.find_missing(framework, catalogue.ids()) == []
 
 
-def test_what_is_not_probed_is_named_with_what_measures_it_elsewhere(sb3, monkeypatch):
+def test_a_missing_probe_is_named_with_an_example(sb3, monkeypatch):
     """The measurement, where a driver is enough; else the probes of the other frameworks."""
     remaining_probes = {
         key: probe for key, probe in sb3.observe.probes().items() if key[0] not in (DRIVEN, PROBED)

@@ -1,4 +1,4 @@
-"""Replays: what a run that is trained again comes to, and what is left for fresh seeds."""
+"""Replays train a stored run again; cells that differ get fresh seeds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def trail(rows=ROWS):
 
 
 def result(seed, **changes):
-    """Return what the record of a run of this seed holds beside what was run."""
+    """Return the result fields of the record of a run with this seed."""
     return {
         "status": "finished", "failure": "", "curve": [], "final_return": -float(seed),
         "episode_returns": [1.0], "steps": 4096, "parameters_sha256": f"{seed}",
@@ -50,7 +50,7 @@ def result(seed, **changes):
 
 @pytest.fixture
 def trainings(tmp_path, monkeypatch):
-    """Known trainings of cells with stored replays, and a dial: what is different in records.
+    """Known trainings of cells with stored replays; a dial changes their records.
 
     The dial maps the id of a replayed cell to one change for each time that it is trained.
     """
@@ -100,7 +100,7 @@ def replay_first(session, trainings):
 
 
 def test_a_run_with_the_stored_numbers_is_reproduced(replay_first):
-    """The claim names seed, steps and lines; what it says nothing of is listed."""
+    """The claim names seed, steps and lines; its limits are listed."""
     result = replay_first()
     assert (result.state, result.seed, result.steps) == (REPRODUCED, 1, 4096)
     claim = "seed 1: same numbers in all 4 096 steps; 80 % of the lines of on_policy.py and ppo.py"
@@ -134,11 +134,26 @@ def test_where_a_run_differs_first_is_named(changes, first):
     assert replays.describe_first_difference(old, new) == first
 
 
-def test_other_numbers_without_another_version_are_no_change_of_the_framework(replay_first):
-    """Where code and versions are those of the record, the machine or the suite is named first."""
-    result = replay_first({"final_return": 5.0})
-    assert result.state == DIFFERS
-    assert result.reason.startswith("versions and code are those of the record, so this machine")
+OTHER_ARITHMETIC = "mkl products AUTO, expected COMPATIBLE"
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "reason"),
+    [
+        ([{"final_return": 5.0}], DIFFERS,
+         "versions and code are those of the record, so this machine"),
+        ([{"final_return": 5.0}, {"final_return": 6.0}], DIFFERS,
+         "training is not deterministic here: two replays differ"),
+        ([{"platform": {"arithmetic": OTHER_ARITHMETIC}}], NOT_REPLAYED, OTHER_ARITHMETIC),
+    ],
+    ids=["other numbers", "two answers", "another arithmetic"],
+)  # fmt: skip
+def test_other_numbers_of_the_same_version_are_no_change_of_the_framework(
+    replay_first, changes, state, reason
+):
+    """The machine, chance, or the arithmetic that libraries report is named instead."""
+    result = replay_first(*changes)
+    assert (result.state, reason in result.reason) == (state, True)
 
 
 def test_other_numbers_of_another_version_name_it(session, replay_first):
@@ -150,19 +165,13 @@ def test_other_numbers_of_another_version_name_it(session, replay_first):
     ))  # fmt: skip
     result = replay_first({"trail": asdict(trail(("1 0 aa bb xx dd", *ROWS[1:])))})
     assert result.from_start
-    moved = f"torch 2.12.0 -> {run.job.versions['torch']}"
-    line = f"update 1, gradients (ppo.py: actor.step()); changed since the record: {moved}"
+    change = f"torch 2.12.0 -> {run.job.versions['torch']}"
+    line = f"update 1, gradients (ppo.py: actor.step()); changed since the record: {change}"
     assert result.reason == f"other numbers, first difference: {line}"
 
 
-def test_a_run_with_two_answers_is_no_difference_of_versions(replay_first):
-    """What does not repeat itself here says nothing, whatever moved."""
-    result = replay_first({"final_return": 5.0}, {"final_return": 6.0})
-    assert result.reason == "training is not deterministic here: two replays differ"
-
-
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_operation_with_other_bits_keeps_all_replays_from_running(
+def test_an_operation_with_other_bits_prevents_all_replays(
     session, trainings, replay_first, operation
 ):
     """The canary names it, nothing is trained, and every cell has fresh seeds."""
@@ -185,13 +194,6 @@ def test_a_machine_that_cannot_compute_so_has_fresh_seeds(replay_first, training
     assert result.state == NOT_REPLAYED
     assert "could not be checked: /bin/false -m rlregress.inside.canary ended with" in result.reason
     assert done == []
-
-
-def test_a_process_in_another_arithmetic_is_not_compared(replay_first):
-    """What the libraries report at the end decides, not what they were asked for."""
-    why = "mkl products AUTO, expected COMPATIBLE"
-    result = replay_first({"platform": {"arithmetic": why}})
-    assert (result.state, why in result.reason) == (NOT_REPLAYED, True)
 
 
 def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings):
@@ -243,7 +245,7 @@ def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("damage", ["schema = 2", "4096", 'arithmetic = "portable"'])
 def test_a_damaged_record_of_a_replay_is_one_sentence(trainings, tmp_path, damage):
-    """Its file is named, and what was expected."""
+    """The message names the file."""
     path = tmp_path / "replays" / "sb3-ppo-Reacher-v4-replay.toml"
     path.write_text(path.read_text().replace(damage, damage.replace("4096", "-1") + "x", 1))
     selection = Selection("short", cells=CELLS[0])
@@ -252,14 +254,14 @@ def test_a_damaged_record_of_a_replay_is_one_sentence(trainings, tmp_path, damag
 
 
 @pytest.mark.parametrize(
-    ("given", "first"),
+    ("options", "first"),
     [({}, True), ({"fresh_seeds": True}, False), ({"seeds": 5}, False), ({"one_look": True}, False),
      ({"first_seed": 2000}, False)],
     ids=str,
 )  # fmt: skip
-def test_options_that_ask_for_other_runs_imply_fresh_seeds(given, first):
+def test_options_for_other_runs_imply_fresh_seeds(options, first):
     """A number of seeds, a first seed and a single look leave out the replays."""
-    assert GateOptions(**given).replays_first == first
+    assert GateOptions(**options).replays_first == first
 
 
 def judged_framework(replay, **verdict):
@@ -276,7 +278,7 @@ def judged_framework(replay, **verdict):
 
 
 def test_reproduced_is_a_verdict_of_its_own():
-    """It is no 'holds': it says nothing of other seeds; and it is exit code 0."""
+    """Reproduced differs from 'holds', and is exit code 0."""
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=REPRODUCED, reason="same")
     framework_outcome = judged_framework(replay)
     assert framework_outcome.verdict == REPRODUCED

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from rlregress.faults import fault_tables, injection
@@ -12,6 +9,7 @@ from rlregress.gate import replays
 from rlregress.gate.cell_selection import Selection, choose_cells
 from rlregress.model.fault_results import RETURNS
 from rlregress.training.store import Store
+from tools.tests.processes import run_python
 
 pytestmark = pytest.mark.nightly
 
@@ -39,11 +37,10 @@ def test_a_changed_constant_is_found_by_one_replay(name, tmp_path):
     """The copy differs from the record, at an update, and its code is named as what moved."""
     fault = fault_tables.select_faults(RETURNS, [FAULTS[name].partition("-")[0]], [name])[0]
     with injection.inject_fault(fault) as environment:
-        command = [sys.executable, "-c", CHILD, FAULTS[name], str(tmp_path)]
-        ended = subprocess.run(command, env=environment, capture_output=True, text=True)
-    state, first, moved = ended.stdout.strip().split("|")
-    assert (state, first.startswith("update ")) == ("differs", True), ended.stderr
-    assert f"code of {fault.file.partition('/')[0]}" in moved
+        process = run_python("-c", CHILD, FAULTS[name], tmp_path, env=environment)
+    state, first, changed_code = process.stdout.strip().split("|")
+    assert (state, first.startswith("update ")) == ("differs", True), process.stderr
+    assert f"code of {fault.file.partition('/')[0]}" in changed_code
 
 
 @pytest.mark.parametrize("name", sorted(set(FAULTS.values())))

@@ -21,13 +21,13 @@ from rlregress.reporting import plan_text
      ([2.0, 2.0, 2.0, 3.0, 3.0], 2, 7.0), ([1.0, 1.0, 1.0, 3.0], 2, 4.0),
      ([3.0, 1.0, 1.0, 1.0], 2, 3.0)],
 )  # fmt: skip
-def test_runs_are_begun_by_whoever_is_free(lengths, workers, seconds):
-    """In their order, whatever their lengths."""
+def test_the_next_run_starts_on_the_first_free_worker(lengths, workers, seconds):
+    """Runs start in their order, whatever their lengths."""
     assert compute_makespan(lengths, workers) == seconds
 
 
 def test_no_order_is_faster_than_the_bound():
-    """Of all orders of six runs the best is the bound, and longest first is as good here."""
+    """The best of all orders of six runs equals the bound, and so does longest first."""
     lengths = [7.0, 6.0, 5.0, 3.0, 2.0, 1.0]
     ends = [compute_makespan(order, 2) for order in itertools.permutations(lengths)]
     assert lower_bound(lengths, 2) == min(ends) == 12.0
@@ -42,7 +42,7 @@ def test_a_prediction_is_exact_where_lengths_do_not_vary():
 
 
 def test_a_prediction_has_the_spread_of_recorded_runs():
-    """One run alone takes what was drawn for it; many even out."""
+    """A single run has the drawn length; the lengths of many average out."""
     ratios = (0.5, 1.5)
     alone = predict_makespan([100.0], [ratios], 1)
     many = predict_makespan([1.0] * 400, [ratios] * 400, 1)
@@ -66,23 +66,23 @@ def test_lengths_vary_as_the_stored_runs_of_a_cell():
                 seconds = np.array([run.time.cpu_seconds for run in baseline.runs])
                 expected += list(seconds / seconds.mean())
         assert length_ratios(stored.cell, baselines) == pytest.approx(expected)
-    other = replace(baselines[0].cell, environment="Ant-v4", hyperparameters="sb3", budget="full")
-    group = [stored for stored in baselines if stored.cell.group == other.group]
-    assert len(length_ratios(other, baselines)) == sum(len(stored.runs) for stored in group) > 10
-    assert length_ratios(other, []) == (1.0,)
+    cell = replace(baselines[0].cell, environment="Ant-v4", hyperparameters="sb3", budget="full")
+    group = [stored for stored in baselines if stored.cell.group == cell.group]
+    assert len(length_ratios(cell, baselines)) == sum(len(stored.runs) for stored in group) > 10
+    assert length_ratios(cell, []) == (1.0,)
 
 
-def test_what_is_drawn_is_a_ratio_of_the_same_cell():
-    """Times what is expected, on average what is expected."""
+def test_drawn_lengths_have_ratios_of_the_same_cell():
+    """Drawn lengths are the expected ones times a ratio, with the right mean."""
     ratios = [(0.5, 1.5), (1.0,)] * 3000
-    drawn = schedule.draw_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
-    assert set(drawn) == {5.0, 15.0, 1.0}
-    assert np.mean(drawn[::2]) == pytest.approx(10.0, abs=0.5)
+    sample = schedule.draw_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
+    assert set(sample) == {5.0, 15.0, 1.0}
+    assert np.mean(sample[::2]) == pytest.approx(10.0, abs=0.5)
 
 
 @pytest.mark.nightly
 def test_a_plan_says_when_the_last_run_ends(tmp_path):
-    """With each run's start, between the bound and what one worker would take."""
+    """The end lies between the bound and the time of one worker."""
     selection = Selection("short", ("sb3",), cells="sb3-ppo-*")
     single_worker = session_planning.plan_session(selection, 2, str(tmp_path), workers=1).makespan
     planned = session_planning.plan_session(selection, 2, str(tmp_path), workers=2)

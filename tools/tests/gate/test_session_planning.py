@@ -1,4 +1,4 @@
-"""How long a session takes: as the stored runs tell, corrected by what is measured on the way."""
+"""The length of a session is estimated from stored runs, corrected by measurements."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def test_without_a_measurement_the_stored_runs_tell(session):
 def test_runs_of_the_same_algorithm_correct_the_estimate(session):
     """PPO takes three times as long here, SAC twice: each is what its own runs say."""
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
-    ppo_run, [(of_sac, seconds)] = next(iter(ppo.items())), sac.items()
-    measured = [(ppo_run[0], 3 * ppo_run[1]), (of_sac, 2 * seconds)]
+    ppo_run, [(sac_id, seconds)] = next(iter(ppo.items())), sac.items()
+    measured = [(ppo_run[0], 3 * ppo_run[1]), (sac_id, 2 * seconds)]
     expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
     assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
 
 
-def test_runs_of_others_correct_what_has_none_of_its_own(session):
+def test_runs_of_other_algorithms_correct_the_estimate(session):
     """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
     ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
     longest = max(ppo, key=ppo.__getitem__)
@@ -72,9 +72,9 @@ def test_runs_of_others_correct_what_has_none_of_its_own(session):
 
 
 def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
-    """Before the first look is over; without stored runs to judge by there is none."""
+    """Expected runs of later looks count before the first look is over."""
     open_one = open_stored(SELECTION, tmp_path)
-    first = sum(START + of_run for _, of_run in open_one.estimate_remaining([]))
+    first = sum(START + run_seconds for _, run_seconds in open_one.estimate_remaining([]))
     further = {
         cell: expected_new_runs(open_one, cell, open_one.looks) - open_one.looks.seeds[0]
         for cell in open_one.cells
@@ -93,7 +93,7 @@ def _write(session, cell, seconds, status="finished"):
     run_record.write(path, content(job) | record)
 
 
-def _cost(planned):
+def _find_cost(planned):
     """The line that says how long the session takes."""
     [line] = [line for line in plan_text.lines(planned, 2) if "core-minutes" in line]
     return line
@@ -101,9 +101,9 @@ def _cost(planned):
 
 @pytest.mark.nightly
 def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
-    """One run at four times the estimate: what is left is planned so, and the plan says why."""
+    """One run at four times the estimate multiplies the remaining estimate by four, and says so."""
     first = plan(SELECTION, tmp_path, 2)
-    assert "as fast as the stored runs; a busy or slower machine" in _cost(first)
+    assert "as fast as the stored runs; a busy or slower machine" in _find_cost(first)
     cell = session.cells[0]
     estimate = session.estimated_seconds(cell)
     _write(session, cell, 4 * estimate)
@@ -111,7 +111,7 @@ def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
     then = plan(SELECTION, tmp_path, 2)
     remaining = first.seconds - estimate - session.estimated_seconds(session.cells[1])
     assert (then.measured, then.seconds) == (1, pytest.approx(4 * remaining))
-    assert "at the speed of the 1 runs that are done" in _cost(then)
+    assert "at the speed of the 1 runs that are done" in _find_cost(then)
 
 
 def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):
@@ -122,16 +122,16 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection,
     done, _ = trained
     runs = Counter(cell for cell, _ in done)
     then = plan(stored_selection, tmp_path, must_detect=0.9)
-    listed = plan_text.lines(then, 1)
+    text = plan_text.lines(then, 1)
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
-        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in listed
-    assert "every cell is decided: a check trains no more, and judges" in listed
-    assert not any("core-minutes" in line or "makespan" in line for line in listed)
-    assert listed[-1].endswith(": sequential, which has begun, detects it")
+        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in text
+    assert "every cell is decided: a check trains no more, and judges" in text
+    assert not any("core-minutes" in line or "makespan" in line for line in text)
+    assert text[-1].endswith(": sequential, which has begun, detects it")
 
 
-def test_a_plan_says_how_many_minutes_are_for_what(session, tmp_path):
+def test_a_plan_separates_minutes_of_tests_and_trainings(session, tmp_path):
     """Tests and trainings each have their noun."""
     planned = plan(SELECTION, tmp_path, 2)
     for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
@@ -152,7 +152,7 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
 
 
 def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
-    """Where every cell is decided, only the tests take time."""
+    """If every cell is decided, only tests take time."""
     run_whole_session(stored_selection, tmp_path)
     line = plan_text.answer(plan(stored_selection, tmp_path), 1, 120.0)[0]
     assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
@@ -160,10 +160,10 @@ def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
 
 @pytest.mark.parametrize(("looks", "until"), every(3, [(1, 10), (0, 5), (2, 20)]))
 def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_path, looks, until):
-    """Of cells that no look has decided, whose next one lacks all of its runs but one."""
+    """The plan counts the missing runs of the next look of each undecided cell."""
     _, dial = trained
     # a loss that the group is long in doubt about
-    dial["lost"] = 0.3
+    dial["loss"] = 0.3
     session = open_stored(stored_selection, tmp_path)
     before = (0, 5, 10)[looks]
     for cell in session.cells:
@@ -176,7 +176,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
     session.run_job(session.cell_jobs(cell)[until - 1])
     planned = plan(stored_selection, tmp_path)
-    listed = plan_text.lines(planned, 1)
+    text = plan_text.lines(planned, 1)
     remaining = {cell.name: until - before for cell in open_}
     remaining[open_[0].name] -= 1
     (done,) = [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id]
@@ -185,17 +185,17 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
         ending = f", {20 - until} more if it is not decided by them" if until < 20 else ""
         if cell_plan.name in remaining:
             assert (cell_plan.until, cell_plan.undone) == (until, remaining[cell_plan.name])
-            text = f"  {cell_plan.name}: {cell_plan.undone} of {until} runs to do{ending}"
-            text += f", {cell_plan.seconds:.0f} CPU"
-            assert any(line.startswith(text) for line in listed)
-    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in listed)
+            beginning = f"  {cell_plan.name}: {cell_plan.undone} of {until} runs to do{ending}"
+            beginning += f", {cell_plan.seconds:.0f} CPU"
+            assert any(line.startswith(beginning) for line in text)
+    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in text)
 
 
 @pytest.mark.nightly
 def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
     stored_selection, trained, tmp_path, command
 ):
-    """What it does not see another gate may, of runs that were not looked at."""
+    """Another gate may detect the drop, with runs of fresh seeds."""
     _, dial = trained
     session = open_stored(stored_selection, tmp_path, 5)
     session.run_job(session.cell_jobs(session.cells[0])[0])
@@ -227,7 +227,7 @@ GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
               (["--must-detect", "20%"], f"{GATE} --seeds 5"), ([], GATE)]),
 )  # fmt: skip
 def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
-    """With the options that it was asked with, or with those of the cheapest gate that sees it."""
+    """The last line repeats the options, or those of the cheapest sufficient gate."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
     assert (code, output.splitlines()[-1]) == (0, following)
 
@@ -235,7 +235,7 @@ def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
 @pytest.mark.nightly
 @pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
 def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
-    """Not the one that was asked about, where that one does not see the drop."""
+    """The next command is the sufficient gate, not the requested one."""
     requested = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
     _, output, _ = command(*requested, *options)
     lines = [line for line in output.splitlines() if "detects it at the lowest cost" in line]
@@ -249,7 +249,7 @@ def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
 
 @pytest.mark.nightly
 def test_a_gate_for_one_of_two_drops_says_which(command, stored_selection):
-    """Where no gate sees the drop in any one cell, what follows is labelled with the other."""
+    """If no gate detects a drop in any one cell, the next step is labelled with the common drop."""
     code, output, _ = command("plan", "--cells", stored_selection.cells, "--must-detect", "30%")
     assert code == 0
     assert "none of these checks detects it in every one" in output
@@ -262,19 +262,19 @@ def test_a_gate_for_one_of_two_drops_says_which(command, stored_selection):
 def test_a_plan_that_proposes_two_gates_names_both(command):
     """One for a drop in any cell, another for one in common, each with what it sees."""
     code, output, _ = command("plan", "--framework", "sb3", "--must-detect", "12%")
-    (any_one, alone), (common, together) = [
+    (any_one, single_command), (common, common_command) = [
         line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
     ]
     assert code == 0
     assert any_one.startswith("a drop of 12% in any one cell")
     assert common.startswith("a drop of 12% that the cells of a group have in common")
-    assert together == "rlregress check --budget short --framework sb3"
-    assert alone == f"{together} --seeds 20"
+    assert common_command == "rlregress check --budget short --framework sb3"
+    assert single_command == f"{common_command} --seeds 20"
 
 
 @pytest.mark.nightly
-def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
-    """It ends in what is missing; a study is nothing for a gate on one machine."""
+def test_a_plan_proposes_no_insufficient_gate(command):
+    """The plan ends with the missing runs; a study is launched on many machines instead."""
     requested = ["plan", "--framework", "sb3", "--algorithm", "ppo"]
     _, output, _ = command(*requested, "--must-detect", "5.1%")
     assert "next:" not in output
@@ -284,7 +284,7 @@ def test_a_plan_proposes_no_gate_that_does_not_see_what_it_must(command):
     )
 
 
-def test_only_what_was_trained_now_is_measured():
+def test_only_runs_of_this_session_are_measured():
     """A run that was in the store already, and one that failed, do not tell how long runs take."""
     records = [
         ("trained", "finished", 61.5),

@@ -14,10 +14,10 @@ from rlregress.model.verdict import REGRESSED
 from rlregress.reporting import waves_text
 from tools.tests.nightly import every
 
-from .working import Ended, open_stored, run_whole_session
+from .working import SessionEnded, open_stored, run_whole_session
 
 
-def through(session) -> list:
+def run_waves(session) -> list:
     """Do wave after wave until none is left; the waves."""
     waves = []
     while (wave := build_next_wave(session)) is not None:
@@ -28,39 +28,39 @@ def through(session) -> list:
 
 
 @pytest.mark.parametrize(
-    ("lost", "sizes"), every(3, [(0.2, [15, 5, 10]), (0.0, [15]), (0.3, [15, 15, 20])])
+    ("loss", "sizes"), every(3, [(0.2, [15, 5, 10]), (0.0, [15]), (0.3, [15, 15, 20])])
 )
 def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
-    stored_selection, trained, tmp_path, lost, sizes
+    stored_selection, trained, tmp_path, loss, sizes
 ):
     """No run more and none less than a gate does, and what the gate says of the same store."""
     done, dial = trained
-    dial["lost"] = lost
+    dial["loss"] = loss
     alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
     session = open_stored(stored_selection, tmp_path / "b")
-    waves = through(session)
+    waves = run_waves(session)
     assert Counter(done) == once
     assert [wave.number for wave in waves] == [1, 2, 3][: len(sizes)]
     assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
     done.clear()
-    again = open_stored(stored_selection, tmp_path / "b")
-    assert judge_session(session) == judge_session(again) == alone
+    reopened = open_stored(stored_selection, tmp_path / "b")
+    assert judge_session(session) == judge_session(reopened) == alone
     assert done == []
 
 
 def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained, tmp_path):
     """A cell that is decided at the first look has no run in the second wave."""
     _, dial = trained
-    dial["lost"] = 0.2
+    dial["loss"] = 0.2
     session = open_stored(stored_selection, tmp_path)
-    _, second, *_ = through(session)
-    of_cells = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
-    decided = {name for name, verdict in of_cells.items() if verdict.look == 1}
+    _, second, *_ = run_waves(session)
+    verdicts = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
+    decided = {name for name, verdict in verdicts.items() if verdict.look == 1}
     trained_again = {job.cell.id for job in second.jobs}
     assert decided
-    assert trained_again == set(of_cells) - decided
+    assert trained_again == set(verdicts) - decided
     assert second.cells == len(trained_again)
     assert {job.seed for job in second.jobs} == set(range(1005, 1010))
 
@@ -69,8 +69,8 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained,
 def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, tmp_path):
     """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
     done, dial = trained
-    dial["lost"] = 0.3
-    undisturbed = through(open_stored(stored_selection, tmp_path / "a"))
+    dial["loss"] = 0.3
+    undisturbed = run_waves(open_stored(stored_selection, tmp_path / "a"))
     once = Counter(done)
     done.clear()
     jobs_by_wave = {}
@@ -81,10 +81,10 @@ def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, t
             wave = build_next_wave(session)
             if wave is not None:
                 assert jobs_by_wave.setdefault(wave.number, wave.jobs) == wave.jobs
-                ended = [job for job in wave.jobs if (job.cell.id, job.seed) in done]
-                assert len(wave.undone) == len(wave.jobs) - len(ended)
-            through(session)
-        except Ended:
+                done_jobs = [job for job in wave.jobs if (job.cell.id, job.seed) in done]
+                assert len(wave.undone) == len(wave.jobs) - len(done_jobs)
+            run_waves(session)
+        except SessionEnded:
             continue
         break
     assert jobs_by_wave == {wave.number: wave.jobs for wave in undisturbed}
@@ -92,23 +92,23 @@ def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, t
     assert set(once.values()) == {1}
 
 
-def test_after_each_wave_it_is_said_what_is_decided(stored_selection, trained, tmp_path):
-    """What has regressed stays so, with its reason; undecided cells are those of the next wave."""
+def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp_path):
+    """A regressed cell stays regressed, with its reason; the next wave has the undecided cells."""
     _, dial = trained
-    dial["lost"] = 0.3
+    dial["loss"] = 0.3
     session = open_stored(stored_selection, tmp_path)
     assert current_standing(session) is None
     assert waves_text.describe_standing(None) == []
     fallen: set[str] = set()
     while (wave := build_next_wave(session)) is not None:
-        looked = current_standing(session)
-        if looked is not None:
-            assert looked.look == wave.number - 1
-            assert set(looked.undecided) == {job.cell.id for job in wave.jobs}
-            assert not set(looked.undecided) & set(looked.verdicts)
-            fallen |= {n for n, v in looked.verdicts.items() if v.verdict == REGRESSED}
-            text = waves_text.describe_standing(looked)
-            assert text[-1].endswith(f"; undecided: {', '.join(looked.undecided)}")
+        current = current_standing(session)
+        if current is not None:
+            assert current.look == wave.number - 1
+            assert set(current.undecided) == {job.cell.id for job in wave.jobs}
+            assert not set(current.undecided) & set(current.verdicts)
+            fallen |= {n for n, v in current.verdicts.items() if v.verdict == REGRESSED}
+            text = waves_text.describe_standing(current)
+            assert text[-1].endswith(f"; undecided: {', '.join(current.undecided)}")
         for job in wave.undone:
             session.run_job(job)
     last = current_standing(session)
@@ -122,26 +122,10 @@ def test_after_each_wave_it_is_said_what_is_decided(stored_selection, trained, t
         assert f"{name} regressed: {verdicts[name].reason}" in waves_text.describe_standing(last)
 
 
-@pytest.mark.nightly
-def test_a_cell_whose_critic_is_doubtful_is_in_the_next_wave(
-    stored_selection, trained, tmp_path, with_stored_critics
-):
-    """Cells go on for whatever they are judged by, and the verdicts are those of a gate."""
-    done, dial = trained
-    dial["worse"] = 0.1
-    alone = run_whole_session(stored_selection, tmp_path / "a")
-    once = Counter(done)
-    done.clear()
-    session = open_stored(stored_selection, tmp_path / "b")
-    through(session)
-    assert Counter(done) == once
-    assert judge_session(session) == alone
-
-
 def test_a_damaged_record_puts_its_run_into_a_wave_again(stored_selection, trained, tmp_path):
     """It counts as not done, in the wave that it belongs to."""
     session = open_stored(stored_selection, tmp_path)
-    first, *_ = through(session)
+    first, *_ = run_waves(session)
     session.store.path(first.jobs[2]).write_text("{")
     wave = build_next_wave(open_stored(stored_selection, tmp_path))
     assert wave is not None

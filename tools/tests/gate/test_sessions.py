@@ -28,10 +28,9 @@ from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from tools.tests.nightly import every
 
-from .stored import with_critics
+from .stored import edited_baseline, with_critics
 from .working import (
-    Ended,
-    edited_baseline,
+    SessionEnded,
     open_stored,
     plan,
     run_whole_session,
@@ -62,13 +61,13 @@ def test_runs_are_ordered_look_by_look_and_the_longest_first(stored_selection, t
     assert first == sorted(first, reverse=True)
 
 
-@pytest.mark.parametrize("lost", every(2, [0.3, 0.0]))
+@pytest.mark.parametrize("loss", every(2, [0.3, 0.0]))
 def test_ended_at_any_moment_and_started_again_it_says_the_same(
-    stored_selection, trained, tmp_path, lost
+    stored_selection, trained, tmp_path, loss
 ):
     """Ended after every eleventh run, a session does no run twice and says the same."""
     done, dial = trained
-    dial["lost"] = lost
+    dial["loss"] = loss
     undisturbed = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
@@ -77,7 +76,7 @@ def test_ended_at_any_moment_and_started_again_it_says_the_same(
         dial["left"] = 11
         try:
             verdicts = run_whole_session(stored_selection, tmp_path / "b")
-        except Ended:
+        except SessionEnded:
             continue
     assert verdicts == undisturbed
     assert Counter(done) == once
@@ -85,10 +84,10 @@ def test_ended_at_any_moment_and_started_again_it_says_the_same(
 
 
 @pytest.mark.nightly
-def test_two_processes_that_share_the_runs_say_what_one_says(stored_selection, trained, tmp_path):
+def test_two_processes_come_to_the_verdicts_of_one(stored_selection, trained, tmp_path):
     """Whoever waits for a look does the runs of it that nobody does, each of them once."""
     done, dial = trained
-    dial["lost"] = 0.3
+    dial["loss"] = 0.3
     alone = run_whole_session(stored_selection, tmp_path / "a")
     once = Counter(done)
     done.clear()
@@ -161,7 +160,7 @@ def test_one_new_run_is_refused_where_a_published_band_judges(tmp_path):
 
 
 def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
-    """Of the new runs, the published means and the stored runs of the environment."""
+    """The worst of the new runs, the published means and the environment's stored runs counts."""
     ant = Cell("sb3", "ppo", "Ant-v4", "sb3", "full")
     table = published.load_table("thesis_returns")
     least = min(band.mean for key, band in table.items() if key[2] == "Ant-v4")
@@ -172,22 +171,22 @@ def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
         assert sample.new == [worst, worst, 4000.0]
 
 
-def test_a_study_of_which_nothing_is_left_is_said():
+def test_a_study_without_cells_is_an_error():
     """A set that the published table does not have."""
     mine = Selection("full", cells="thesis", hyperparameters="mine")
     with pytest.raises(UserError, match="'thesis' remains .* it has the sets cleanrl, original, "):
         cell_selection._select_study_cells(mine, "thesis_returns")
 
 
-@pytest.mark.parametrize("others", every(2, [False, True]))
-def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, others):
+@pytest.mark.parametrize("with_others", every(2, [False, True]))
+def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, with_others):
     """There is no return to compare with, whether or not others know the environment's worst."""
     baselines = baseline_runs.load_all_baselines()
     texts = {item.cell: baseline_runs.baseline_path(item.cell).read_text() for item in baselines}
     cell = cell_selection.choose_cells(Selection("short", cells="all"))[0]
     monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
     for stored_cell, text in texts.items():
-        if others or stored_cell == cell:
+        if with_others or stored_cell == cell:
             baseline_runs.baseline_path(stored_cell).write_text(text)
     with edited_baseline(cell) as content:
         for run in content["run"]:
@@ -225,17 +224,17 @@ def test_training_episodes_are_judged_beside_the_evaluation(
     session = open_stored(stored_selection, tmp_path / "a")
     verdicts = run_whole_session(stored_selection, tmp_path / "a")
     assert set(verdicts) == set(session.verdict_names())
-    of_training = {name for name in verdicts if name.endswith(" training")}
+    names = {name for name in verdicts if name.endswith(" training")}
     cells = with_stored_training
-    assert of_training == {f"{name} training" for name in [*(c.id for c in cells), cells[0].group]}
+    assert names == {f"{name} training" for name in [*(c.id for c in cells), cells[0].group]}
     fallen = {name for name, verdict in verdicts.items() if verdict.verdict == "regressed"}
-    assert fallen == of_training
+    assert fallen == names
     assert "the mean of the training's last third changed by -" in verdicts[min(fallen)].reason
     dial["training"] = 0.0
     still = run_whole_session(stored_selection, tmp_path / "b")
-    assert {still[name].verdict for name in of_training} == {"holds"}
-    of_cells = [still[name] for name in of_training if "cells" not in vars(still[name])]
-    assert {verdict.new_seeds for verdict in of_cells} == {5}
+    assert {still[name].verdict for name in names} == {"holds"}
+    evaluated = [still[name] for name in names if "cells" not in vars(still[name])]
+    assert {verdict.new_seeds for verdict in evaluated} == {5}
 
 
 @pytest.mark.usefixtures("with_stored_critics")
@@ -248,10 +247,10 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(
     session = open_stored(stored_selection, tmp_path / "a")
     verdicts = run_whole_session(stored_selection, tmp_path / "a")
     assert set(verdicts) == set(session.verdict_names())
-    of_critics = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
-    assert len(of_critics) == len(session.cells_judged_by(CRITIC)) + 1 == len(verdicts) / 2
-    assert {v.verdict for v in of_critics.values()} == {"regressed"}
-    assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in of_critics}
+    critic_verdicts = {name: v for name, v in verdicts.items() if name.endswith(" critic")}
+    assert len(critic_verdicts) == len(session.cells_judged_by(CRITIC)) + 1 == len(verdicts) / 2
+    assert {v.verdict for v in critic_verdicts.values()} == {"regressed"}
+    assert "regressed" not in {v.verdict for n, v in verdicts.items() if n not in critic_verdicts}
     assert {session.find_framework(name) for name in verdicts} == {session.cells[0].framework}
     runs = Counter(done)
     done.clear()
@@ -262,7 +261,7 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(
 def test_a_failed_run_says_nothing_of_a_critic(
     stored_selection, trained, tmp_path, with_stored_critics
 ):
-    """Where half of the new runs fail it is inconclusive; one stored run blinds it to nothing."""
+    """Critics of half-failed new runs are inconclusive; one failed stored run does no harm."""
     _, dial = trained
     dial |= {"worse": 0.0, "failing": range(1000, 1020, 2)}
     with edited_baseline(with_stored_critics[0]) as content:
@@ -283,7 +282,7 @@ def test_a_failed_run_says_nothing_of_a_critic(
 def test_critics_that_cannot_get_worse_are_not_judged(
     stored_selection, tmp_path, with_stored_critics, error, far
 ):
-    """Where an error 1.65 times as large is beyond what is counted, no growth is looked for."""
+    """A critic whose error cannot grow within the counted range is not judged."""
     cell = with_stored_critics[0]
     with edited_baseline(cell) as content:
         for number, run in enumerate(content["run"]):
@@ -312,7 +311,7 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     assert sum(map(bool, reasons)) == session.max_runs - len(done)
 
 
-def test_what_a_framework_logs_is_judged_beside_returns(
+def test_diagnostics_are_judged_beside_returns(
     stored_selection, stored_cells, trained, tmp_path, monkeypatch
 ):
     """An entropy that moved is said of cells and group, and asks for no runs."""
@@ -322,8 +321,8 @@ def test_what_a_framework_logs_is_judged_beside_returns(
     with_critics(cells, tmp_path / "stored", monkeypatch, entropies=True)
     verdicts = run_whole_session(stored_selection, tmp_path / "runs")
     session = open_stored(stored_selection, tmp_path / "runs")
-    moved = {name for name, verdict in verdicts.items() if verdict.verdict == "moved"}
-    assert moved == {f"{name} entropy" for name in [*ids, cells[0].group]}
+    moved_names = {name for name, verdict in verdicts.items() if verdict.verdict == "moved"}
+    assert moved_names == {f"{name} entropy" for name in [*ids, cells[0].group]}
     assert set(verdicts) == set(session.verdict_names())
     for cell in cells:
         unjudged = session.unjudged_quantities(cell)
@@ -340,7 +339,7 @@ def test_what_a_framework_logs_is_judged_beside_returns(
 def test_critics_are_judged_where_all_stored_runs_have_one(
     stored_selection, trained, tmp_path, monkeypatch
 ):
-    """Of one cell they are stored, of the others not: the others are named, with the reason."""
+    """Cells whose stored runs lack critics are named with the reason; the other cell is judged."""
     _, dial = trained
     dial["worse"] = 0.0
     ids = stored_selection.cells.split(",")
@@ -360,8 +359,8 @@ def test_critics_are_judged_where_all_stored_runs_have_one(
     planned = plan(stored_selection, tmp_path / "runs")
     assert planned.not_judged == why
     text = plan_text.lines(planned, 1)
-    others = ", ".join(sorted(ids[1:]))
-    assert f"training, critic, entropy, kl not judged of {others}: {older}" in text
+    other_ids = ", ".join(sorted(ids[1:]))
+    assert f"training, critic, entropy, kl not judged of {other_ids}: {older}" in text
     assert f"training, entropy, kl not judged of {ids[0]}: {older}" in text
 
 
@@ -371,7 +370,7 @@ def test_critics_are_judged_where_all_stored_runs_have_one(
 def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     trained, tmp_path, with_stored_critics, seeds, alpha, few
 ):
-    """Where fewer than two cells of a group could be rejected by any runs, none is judged."""
+    """A group is judged only if at least two of its cells could be rejected."""
     _, dial = trained
     dial["worse"] = 0.0
     cells = with_stored_critics[:3]
@@ -382,5 +381,5 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
     verdicts = judge_session(session)
     assert session.group_names() == session.group_names(CRITIC) == []
     assert set(session.verdict_names()) == set(verdicts)
-    of_few = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
-    assert all(verdict.verdict == "inconclusive" for verdict in of_few)
+    judged = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]
+    assert all(verdict.verdict == "inconclusive" for verdict in judged)

@@ -18,8 +18,8 @@ AT_TAG = "https://github.com/Farama-Foundation/Gymnasium/blob/v"
 def installed(folder: Path, version: str = "9.1.0", direct: str = "") -> Path:
     """A file of a package that an installer has put into a folder."""
     path, metadata = folder / FILE, folder / f"gymnasium-{version}.dist-info"
-    for made in (path.parent, metadata):
-        made.mkdir(parents=True)
+    for directory in (path.parent, metadata):
+        directory.mkdir(parents=True)
     path.write_text("x = 1\n")
     digest = base64.urlsafe_b64encode(hashlib.sha256(path.read_bytes()).digest()).decode()
     (metadata / "METADATA").write_text(f"Name: gymnasium\nVersion: {version}\n")
@@ -37,7 +37,7 @@ def test_a_file_of_a_release_is_linked_to_its_tag(tmp_path):
 
 
 def test_a_file_that_was_edited_is_not_linked(tmp_path):
-    """In its place; nor is a copy of the package, which nothing says the origin of."""
+    """Neither an edited file nor a copy without metadata is linked."""
     path = installed(tmp_path / "edited")
     path.write_text("x = 2\n")
     assert source_links.find_source_url(path, FILE) == ""
@@ -49,10 +49,10 @@ def test_a_file_that_was_edited_is_not_linked(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "given",
+    "origin",
     [{"direct": '{"url": "file:///a"}'}, {"version": "9.1.0a1"}, {"version": "9.1.0+cpu"}],
     ids=["of a folder", "before a release", "of a build"],
 )
-def test_what_is_no_plain_release_of_an_index_is_not_linked(tmp_path, given):
-    """An installer says where it was from; its version says what else it is."""
-    assert source_links.find_source_url(installed(tmp_path, **given), FILE) == ""
+def test_only_plain_releases_are_linked(tmp_path, origin):
+    """A direct URL, a pre-release or a local version is not linked."""
+    assert source_links.find_source_url(installed(tmp_path, **origin), FILE) == ""

@@ -1,4 +1,4 @@
-"""Stored throughput: what a file holds, when it is added to, and what it is compared with."""
+"""Stored throughput is recorded, read, and compared under the same conditions only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from rlregress import evidence, frameworks
 from rlregress.cli import baseline, check
-from rlregress.details import requested_names
 from rlregress.errors import UserError
 from rlregress.gate import gate_run, outcome, stored_throughput
 from rlregress.gate_options import GateOptions
@@ -19,6 +18,7 @@ from rlregress.reporting.html import gate_page
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
+from ..reporting import simulated
 from .test_outcome import cell, entry, result_of
 
 SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
@@ -26,11 +26,9 @@ SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)
 
 @pytest.fixture
 def name() -> str:
-    """The name of some framework that is installed and that trains what is recorded here."""
+    """Return the name of an installed framework that trains PPO and SAC."""
     trained = {"ppo", "sac"}
-    return next(
-        each.name for each in frameworks.installed() if trained <= {*each.framework.algorithms}
-    )
+    return next(a.name for a in frameworks.installed() if trained <= {*a.framework.algorithms})
 
 
 @pytest.fixture
@@ -40,22 +38,22 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def written(name: str, processes: int = 10) -> Path:
+def write_file(name: str, processes: int = 10) -> Path:
     """Write the file of a framework with two algorithms, as pytest-benchmark does; its path."""
     measured = [vars(replace(SOUND, ratio=0.5 + n / 1000)) for n in range(processes)]
-    conditions = [stored_throughput.current_conditions(name, each) for each in ("ppo", "sac")]
-    benchmarks = [{"extra_info": {**each, "process": measured}} for each in conditions]
+    conditions = [stored_throughput.current_conditions(name, kind) for kind in ("ppo", "sac")]
+    benchmarks = [{"extra_info": {**condition, "process": measured}} for condition in conditions]
     path = stored_throughput.throughput_path(name)
     path.write_text(json.dumps({"version": "5", "benchmarks": benchmarks}))
     return path
 
 
-def slower(factor: float = 0.8) -> list[Measurement]:
+def slow_down(factor: float = 0.8) -> list[Measurement]:
     """Five new processes."""
     return [replace(SOUND, ratio=factor * (0.5 + n / 1000)) for n in range(5)]
 
 
-def test_whatever_is_trained_can_be_measured():
+def test_every_trained_algorithm_has_a_throughput_protocol():
     """It has a protocol whose numbers fit each other, installed or not."""
     for name in frameworks.names():
         for algorithm in frameworks.get(name).framework.algorithms:
@@ -97,8 +95,8 @@ def test_floor(benchmark, pytestconfig):
 """
 
 
-def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
-    """Every process with its versions; what it cost, in units of the floor, is its time."""
+def test_a_file_of_pytest_benchmark_is_read_again(name, folder, session):
+    """Processes and versions are read again; the benchmark's time is the cost in floors."""
     session(SHORT)
     stored_throughput.record_throughput(name, 2)
     measurements = stored_throughput.load_throughput(name)["short"]
@@ -109,19 +107,13 @@ def test_what_pytest_benchmark_writes_is_read_again(name, folder, session):
     assert not [*folder.glob(".new-*")]
 
 
-def test_a_recording_that_fails_leaves_what_is_stored(name, folder, session):
-    """It is one sentence, and the former file is as it was."""
-    before = written(name).read_text()
+def test_a_failed_recording_keeps_the_stored_file(name, folder, session):
+    """The failure is one sentence, and the stored file is unchanged."""
+    before = write_file(name).read_text()
     session(SHORT.replace('"0"', '"1"'))
     with pytest.raises(UserError, match=f"throughput of {name} could not be measured; see above"):
         stored_throughput.record_throughput(name, 2)
     assert stored_throughput.throughput_path(name).read_text() == before
-
-
-def test_one_process_is_too_few(name, folder):
-    """A sample of one has no deviation."""
-    with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
-        stored_throughput.record_throughput(name, 1)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +124,9 @@ def test_one_process_is_too_few(name, folder):
         ("discount", 0.5, "discount was 0.5 and is 0.99 here"),
     ],
 )
-def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, value, message):
+def test_throughput_under_other_conditions_is_not_compared(name, folder, key, value, message):
     """Another processor, protocol or hyperparameter alone is named, and how to record it again."""
-    path = written(name)
+    path = write_file(name)
     content = json.loads(path.read_text())
     info = content["benchmarks"][0]["extra_info"]
     tables = (info, info["protocol"], info["protocol"]["hyperparameters"])
@@ -144,14 +136,18 @@ def test_what_was_recorded_otherwise_is_not_compared_with(name, folder, key, val
     with pytest.raises(UserError, match=text):
         stored_throughput.find_comparable(name, "ppo")
     assert stored_throughput.find_comparable(name, "sac")
-    measured = {(name, "ppo"): slower(), (name, "sac"): slower()}
+    measured = {(name, "ppo"): slow_down(), (name, "sac"): slow_down()}
     assert [*stored_throughput.judge_processes(measured, 0.05)] == [(name, "sac")]
 
 
 def test_a_slower_session_regressed(name, folder):
-    """Of new processes at four fifths of the speed the training regressed, and nothing else."""
-    written(name)
-    measured = {(name, "ppo"): slower(), (name, "sac"): slower(1.0), (name, "td3"): slower()}
+    """New processes at four fifths of the speed regress the training, and nothing else."""
+    write_file(name)
+    measured = {
+        (name, "ppo"): slow_down(),
+        (name, "sac"): slow_down(1.0),
+        (name, "td3"): slow_down(),
+    }
     judged = stored_throughput.judge_processes(measured, 0.05)
     verdicts = {
         (algorithm, quantity): verdict.verdict
@@ -165,7 +161,7 @@ def test_a_slower_session_regressed(name, folder):
 
 
 def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
-    """As many as a session measures, none with a seed that stored ones can have."""
+    """New processes have seeds that stored ones cannot have."""
     seeds = []
 
     def measure(framework, algorithm, seed, environment):
@@ -179,7 +175,7 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
 
 @pytest.mark.parametrize("content", ["", "{}", '{"benchmarks": [{"extra_info": {"cpu": 3}}]}'])
 def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, monkeypatch, content):
-    """An emptied one, too: in one sentence with what to do, and nothing is run."""
+    """A damaged or empty file is one sentence with the next step, before anything runs."""
     monkeypatch.setattr(gate_run, "run_gate", lambda options: pytest.fail("it ran"))
     stored_throughput.throughput_path(name).write_text(content)
     options = GateOptions(report=tmp_path, store=str(tmp_path / "runs"), throughput=True)
@@ -196,15 +192,15 @@ def test_a_row_tells_how_fast_a_training_is():
 
 
 def throughput_entries(verdict: str, result: str = "passed") -> list[dict]:
-    """The entries of what was measured and of what was judged of it."""
+    """Return the entries of a measurement and of its verdict."""
     verdicts = {
         "verdict": verdict, "reason": "because.", "stored_processes": 10, "new_processes": 5,
         "stored_mean": 0.5, "new_mean": 0.4, "change": -0.2, "interval": [-0.25, -0.15],
         "adjusted_worse": 0.01, "alpha": 0.05, "visible": 0.12,
     }  # fmt: skip
     return [
-        entry(f"t::{n}", result=result, tier="performance", throughput={"algorithm": "sac", **told})
-        for n, told in enumerate(
+        entry(f"t::{n}", result=result, tier="performance", throughput={"algorithm": "sac", **part})
+        for n, part in enumerate(
             ({"processes": [vars(SOUND)]}, {"verdicts": {"training": verdicts}}))
     ]  # fmt: skip
 
@@ -221,7 +217,7 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
     assert outcome.build_outcomes(entries, trained)[0].verdict == message
 
 
-def test_the_report_shows_what_was_measured_and_judged():
+def test_the_report_has_throughput_and_its_verdict():
     """The table and the line of the verdict stand below the framework."""
     outcomes = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
     text = markdown_page.text(gate_page.page(result_of(outcomes)))
@@ -230,7 +226,7 @@ def test_the_report_shows_what_was_measured_and_judged():
     assert "would detect a change of 12% with 80 % power" in text
 
 
-def test_a_gate_measures_throughput_only_if_asked(tmp_path):
+def test_a_gate_measures_throughput_only_on_request(tmp_path):
     """Its session leaves the file out, and a second one, without other processes, runs it."""
     options = GateOptions(report=tmp_path, frameworks="some", throughput=True)
     first = gate_run.build_pytest_command(options)
@@ -245,17 +241,9 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
 
     def sessions(options):
         names = [adapter.full_name for adapter in frameworks.installed()]
-        first = [
-            entry(f"{tier}::t[{name}]", name, tier=tier)
-            for name in names
-            for tier in ("unit", "behavior", "performance")
-        ]
-        first += [
-            entry("t", adapter.full_name, detail=id, scope=scope, found="as documented")
-            for adapter in frameworks.installed()
-            for id, scope in requested_names.list_probes(adapter)
-        ]
-        second = [{**each, "framework": names[0]} for each in throughput_entries("inconclusive")]
+        first = simulated.detail_entries("no detail", None)
+        first += [entry("t", name, tier="performance") for name in names]
+        second = [{**item, "framework": names[0]} for item in throughput_entries("inconclusive")]
         options.evidence.write_text(json.dumps({"schema": 1, "tests": first}))
         options.throughput_evidence.write_text(json.dumps({"schema": 1, "tests": second}))
 
@@ -269,14 +257,12 @@ def test_evidence_of_throughput_is_read_from_its_own_session(tmp_path, monkeypat
     assert evidence.read(options.throughput_evidence)
 
 
-def test_nothing_stored_is_told_with_the_command_that_stores(name, folder):
-    """The sentence names the framework and what to run."""
+def test_impossible_requests_are_errors(name, folder):
+    """One process has no deviation; missing throughput names its command; a copy has none."""
+    with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
+        stored_throughput.record_throughput(name, 1)
     with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline record"):
         baseline._print_throughput((name,), 0)
-
-
-def test_a_copy_that_is_not_here_is_named():
-    """What is stored of its framework is not printed as if it were that copy's."""
     with pytest.raises(UserError, match="sb3@9"):
         baseline._print_throughput(("sb3@9",), 0)
 

@@ -1,23 +1,20 @@
-"""What the processes of a session do, and what may happen to them."""
+"""Helpers that open, run and edit sessions."""
 
 from __future__ import annotations
 
-import tomllib
-from contextlib import contextmanager
-
-import tomli_w
-
-from rlregress.gate import baseline_runs, session_planning
+from rlregress.gate import session_planning
 from rlregress.gate.judging import explain_not_needed, judge_session
 from rlregress.gate.session import open_session
 
+from .stored import edited_baseline
 
-class Ended(BaseException):
+
+class SessionEnded(BaseException):
     """The session is ended from outside."""
 
 
 def work(session, jobs):
-    """What the tests of a worker process do: every run in turn, unless it is not needed."""
+    """Run each job as a worker process does, unless it is not needed; return the reasons."""
     reasons = []
     for job in jobs:
         reason = explain_not_needed(session, job)
@@ -42,15 +39,6 @@ def run_whole_session(stored_selection, store):
     session = open_stored(stored_selection, store)
     work(session, session.ordered_jobs())
     return judge_session(session)
-
-
-@contextmanager
-def edited_baseline(cell):
-    """Give what is stored of a cell to be edited, and store it again."""
-    path = baseline_runs.baseline_path(cell)
-    content = tomllib.loads(path.read_text())
-    yield content
-    path.write_text(tomli_w.dumps(content))
 
 
 def with_three_runs(cell):

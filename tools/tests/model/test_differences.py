@@ -62,40 +62,40 @@ def list_entries(trainings, pieces):
     return [*checks, *entries.list_pieces(executions, entries.evidence(checks, {}), (), ())]
 
 
-def better(one, further):
-    """Whether a verdict is better than another."""
-    return model.ORDER.index(one.verdict) > model.ORDER.index(further.verdict)
+def better(first, second):
+    """Return whether a verdict is better than another."""
+    return model.ORDER.index(first.verdict) > model.ORDER.index(second.verdict)
 
 
 @settings(max_examples=50)
 @given(lists(), st.data())
-def test_losing_evidence_of_sameness_never_improves_a_verdict(made, data):
+def test_losing_evidence_of_sameness_never_improves_a_verdict(drawn_case, data):
     """A training whose equal result is lost leaves the verdict as it was, or worse."""
-    trainings, pieces = made
+    trainings, pieces = drawn_case
     same = sorted(name for name, state in trainings.items() if state == model.SAME)
     if not same:
         return
-    lost = data.draw(st.sampled_from(same))
+    gone = data.draw(st.sampled_from(same))
     before = judge(list_entries(trainings, pieces))
-    after = judge(list_entries({**trainings, lost: model.NEVER}, pieces))
+    after = judge(list_entries({**trainings, gone: model.NEVER}, pieces))
     assert not better(after, before)
     assert after.exit_code or not before.exit_code
 
 
 @settings(max_examples=50)
 @given(lists(), st.data())
-def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(made, data):
+def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(drawn_case, data):
     """A piece of code that an equal training executed unnoticed counts as never executed."""
-    trainings, pieces = made
+    trainings, pieces = drawn_case
     places = [
         (n, name) for n, (_, by, _) in enumerate(pieces) for name in sorted(by)
         if trainings[name] == model.SAME
     ]  # fmt: skip
     if not places:
         return
-    number, lost = data.draw(st.sampled_from(places))
+    number, gone = data.draw(st.sampled_from(places))
     fewer = [
-        (function, by - {lost} if n == number else by, one_way)
+        (function, by - {gone} if n == number else by, one_way)
         for n, (function, by, one_way) in enumerate(pieces)
     ]
     assert not better(judge(list_entries(trainings, fewer)), judge(list_entries(trainings, pieces)))
@@ -103,21 +103,21 @@ def test_not_noticing_that_a_piece_was_executed_never_improves_a_verdict(made, d
 
 @settings(max_examples=50)
 @given(lists(), st.data())
-def test_losing_evidence_of_a_difference_never_yields_unchanged(made, data):
+def test_losing_evidence_of_a_difference_never_yields_unchanged(drawn_case, data):
     """A training whose differing result is lost stays in the list, without a result."""
-    trainings, pieces = made
+    trainings, pieces = drawn_case
     differing = sorted(name for name, state in trainings.items() if state in model.DIFFERENT)
     if not differing:
         return
-    lost = data.draw(st.sampled_from(differing))
-    assert judge(list_entries({**trainings, lost: model.NEVER}, pieces)).verdict != model.UNCHANGED
+    gone = data.draw(st.sampled_from(differing))
+    assert judge(list_entries({**trainings, gone: model.NEVER}, pieces)).verdict != model.UNCHANGED
 
 
 @settings(max_examples=50)
 @given(lists())
-def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
+def test_unchanged_requires_that_every_entry_was_executed_with_the_same_results(drawn_case):
     """One entry that differs, or that nothing executed and compared, and it is another verdict."""
-    entries = list_entries(*made)
+    entries = list_entries(*drawn_case)
     judgement = judge(entries)
     same = all(item.state in (*model.EXECUTED_SAME, *model.WITHOUT_EFFECT) for item in entries)
     assert (judgement.verdict == model.UNCHANGED) == same
@@ -127,9 +127,9 @@ def test_unchanged_means_that_everything_that_counts_was_executed_alike(made):
 
 @settings(max_examples=50)
 @given(lists())
-def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
-    """Without one whose results are the same, nothing is said to be the same."""
-    trainings, pieces = made
+def test_a_piece_is_the_same_only_by_a_training_that_executed_it(drawn_case):
+    """A piece is the same only by a training with the same results."""
+    trainings, pieces = drawn_case
     by_name = {item.name: item for item in list_entries(trainings, pieces)}
     for function, by, one_way in pieces:
         is_complete, states = isinstance(one_way, bool), {trainings[name] for name in by}
@@ -140,11 +140,11 @@ def test_a_piece_is_the_same_only_by_a_training_that_executed_it(made):
         assert not differs or function.how == WORDING or state in model.DIFFERENT
 
 
-def entry(state, kind=model.FUNCTION, **given_):
+def entry(state, kind=model.FUNCTION, **fields):
     """An entry in a state."""
     by = () if state in model.UNCHECKED else ("sac",)
     return Entry(kind=kind, name="framework/agent.py Agent.step", package="framework", state=state,
-                 by=by, **given_)  # fmt: skip
+                 by=by, **fields)  # fmt: skip
 
 
 VERDICTS = {
@@ -193,7 +193,7 @@ def test_the_threshold_of_failing_can_be_moved(fail_on, codes):
 
 
 def test_the_least_coverage_can_be_moved():
-    """Below it a partial check fails; entries without effect do not count."""
+    """A partial check below it fails; entries without effect do not count."""
     entries = [entry(s) for s in (model.NEVER, model.NEVER, model.SAME, model.NO_EFFECT)]
     for share, code in ((0.0, 0), (0.33, 0), (0.34, 2)):
         assert judge(entries, min_coverage=share).exit_code == code
@@ -205,26 +205,26 @@ def test_the_least_coverage_can_be_moved():
 
 @pytest.mark.parametrize("kind", [model.TRAINING, model.SCRIPT])
 def test_where_no_training_was_compared_nothing_can_be_judged(kind):
-    """Whatever else is the same; one training that was compared is enough."""
+    """One compared training is enough to judge."""
     further = entry(model.SAME)
     for state in model.UNCHECKED:
-        lost = entry(state, kind)
-        judgement = judge([further, lost, entry(model.NO_EFFECT, kind)])
+        uncompared = entry(state, kind)
+        judgement = judge([further, uncompared, entry(model.NO_EFFECT, kind)])
         assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
-        assert judge([further, lost, entry(model.SAME, kind)]).verdict == model.PARTLY
-        assert judge([entry(model.DIFFERS), lost]).verdict == model.CHANGED
+        assert judge([further, uncompared, entry(model.SAME, kind)]).verdict == model.PARTLY
+        assert judge([entry(model.DIFFERS), uncompared]).verdict == model.CHANGED
 
 
 def test_a_package_that_nothing_executed_cannot_be_judged():
-    """However much of another package was executed."""
+    """Executed code of another package does not count."""
     entries = [entry(model.SAME), Entry(kind=model.FUNCTION, name="x", package="contrib")]
     judgement = judge(entries, min_coverage=0.0)
     assert (judgement.verdict, judgement.exit_code) == (model.COULD_NOT_JUDGE, 2)
     assert "Packages of which no change was compared: contrib" in judgement.headline
 
 
-def test_a_headline_names_what_ran_and_what_did_not():
-    """In plain words: how many pieces ran, which did not, and what users lose."""
+def test_a_headline_counts_executed_pieces_and_names_the_others():
+    """A headline has the executed share, unexecuted pieces and removed names."""
     entries = [
         entry(model.SAME),
         Entry(kind=model.FUNCTION, name="framework/a.py A.f", package="framework"),
@@ -234,17 +234,17 @@ def test_a_headline_names_what_ran_and_what_did_not():
         "partly checked: No difference found in what ran: 1 of 2 changed pieces ran. "
         "Never executed: A.f."
     )
-    lost = Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.DIFFERS)
+    removed_name = Entry(kind=model.PUBLIC, name="framework.logger.read_csv", state=model.DIFFERS)
     summary = "no longer installed: pandas (an extra now: extra)"
     pandas = Entry(kind=model.REQUIREMENT, name="pandas", state=model.DIFFERS, summary=summary)
     below = Entry(kind=model.PACKAGE, name="dateutil", state=model.DIFFERS)
-    assert judge([*entries, below, lost, pandas]).headline == (
+    assert judge([*entries, below, removed_name, pandas]).headline == (
         "changed: Removed or incompatible: logger.read_csv. No longer installed: pandas, dateutil. "
         "1 of 2 changed pieces ran. Never executed: A.f."
     )
 
 
-def test_a_piece_that_ran_in_part_counts_by_what_ran_of_it():
+def test_a_piece_executed_in_part_counts_by_its_share():
     """It is neither unchanged nor never executed, and too little of it is not enough for exit 0."""
     for share, code in ((0.4, 2), (0.5, 0)):
         judgement = judge([entry(model.IN_PART, share=share)])
@@ -266,11 +266,11 @@ RAN = {
 
 
 @pytest.mark.parametrize("case", RAN)
-def test_nothing_that_ran_is_said_not_to_have_run(case):
-    """Where nothing was compared, the first sentence separates what ran from what did not."""
+def test_an_executed_piece_is_never_reported_as_unexecuted(case):
+    """If nothing was compared, the first sentence still separates executed from other pieces."""
     state, by, reason, ran = RAN[case]
-    one = Entry(kind=model.FUNCTION, name="f.py f", package="f", state=state, by=by, reason=reason)
-    judgement = judge([one])
+    item = Entry(kind=model.FUNCTION, name="f.py f", package="f", state=state, by=by, reason=reason)
+    judgement = judge([item])
     first = "1 of 1 changed pieces ran, 1 not compared." if ran else "None of 1 changed pieces ran."
     assert judgement.headline.startswith(f"could not judge: {first}")
     assert "nothing executed" not in judgement.headline
@@ -302,8 +302,8 @@ def test_a_headline_tells_an_imported_module_from_one_that_nothing_imports():
     lists = ". ".join(f"{title}: {name}" for title, name in titles.items())
     assert judgement.headline.endswith(f"2 of 5 changed pieces ran, 1 not compared. {lists}.")
     assert judgement.states[model.NEVER] == 4
-    for title, listed in upgrade_page.titled(entries[1:]).items():
-        assert [item.short for item in listed] == [titles.pop(title)]
+    for title, titled_entries in upgrade_page.titled(entries[1:]).items():
+        assert [item.short for item in titled_entries] == [titles.pop(title)]
     assert titles == {}
 
 
@@ -319,11 +319,11 @@ def test_the_headline_names_the_culprit_behind_the_trainings():
     )
 
 
-@pytest.mark.parametrize("given_", [{"kind": "rumour"}, {"state": "fine"}])
-def test_an_entry_is_of_a_known_kind_and_in_a_known_state(given_):
-    """What no rule knows would count as nothing."""
+@pytest.mark.parametrize("fields", [{"kind": "rumour"}, {"state": "fine"}])
+def test_an_entry_is_of_a_known_kind_and_in_a_known_state(fields):
+    """An unknown kind or state is an error, as no rule would count it."""
     with pytest.raises(ValueError, match="an entry of kind"):
-        Entry(**{"kind": model.FUNCTION, "name": "x", **given_})
+        Entry(**{"kind": model.FUNCTION, "name": "x", **fields})
 
 
 def test_an_accepted_entry_is_silent_and_stays():
@@ -337,14 +337,14 @@ def test_an_accepted_entry_is_silent_and_stays():
     assert model.accept([further], {by_name.key: "reviewed"}) == [further]
 
 
-def test_a_verdict_on_returns_settles_what_differs():
-    """What differs stands as its returns do; documented behaviour that is violated is a regress."""
-    for standing, verdict in (
+def test_the_verdict_on_returns_decides_about_a_difference():
+    """The verdict on returns decides; violated documentation is a regression."""
+    for standing_verdict, verdict in (
         ("holds", "holds"), ("improved", "improved"), (model.DOCUMENTED, model.AS_DOCUMENTED),
         (model.VIOLATED, "regressed"), ("", model.CHANGED), ("not documented", model.CHANGED),
         ("unchanged", model.CHANGED),
     ):  # fmt: skip
-        assert judge([entry(model.DIFFERS, standing=standing)]).verdict == verdict
+        assert judge([entry(model.DIFFERS, standing=standing_verdict)]).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_verdict_on_returns_settles_what_differs():
         (Calls(captured=2, same=40, arguments="x 0", path="the result"), model.BEYOND),
     ],
 )
-def test_repetitions_that_change_nothing_of_what_differs_are_no_evidence(calls, state):
+def test_repeated_calls_that_change_no_input_are_no_evidence(calls, state):
     """A function is the same only if repeated calls changed what its differing lines read."""
     checks = [Entry(kind=model.TRAINING, name="sac", state=model.SAME)]
     execution = PieceExecution(function=piece("f", "framework"), trainings=("sac",), calls=calls)

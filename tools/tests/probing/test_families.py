@@ -1,12 +1,10 @@
-"""What an installed version lacks takes the details with it that need it, and no others."""
+"""A detail that an installed version lacks is unsupported; other details are probed."""
 
 from __future__ import annotations
 
 import csv
 import json
 import os
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from rlregress.measurements import dqn
 from rlregress.missing_packages import MissingPackage
 from rlregress.probing import families
 from rlregress.probing.interface import Unsupported
+from tools.tests.processes import run_python
 from tools.tests.small_adapters import SmallAdapter
 
 ADAPTER = {
@@ -86,8 +85,8 @@ def adapter(tmp_path, monkeypatch):
 
 def _load(adapter, family):
     loaded = families.load_all(f"{adapter}.probes")
-    (found,) = (of.PROBES for of in loaded if of.__name__.endswith(f".{family}"))
-    return found
+    (probes,) = (module.PROBES for module in loaded if module.__name__.endswith(f".{family}"))
+    return probes
 
 
 def test_a_probe_that_needs_nothing_absent_answers(adapter):
@@ -103,14 +102,14 @@ def test_a_probe_that_needs_nothing_absent_answers(adapter):
         ("a.also", "_framework.gone.also.deeper is not to be had: No module named"),
     ],
 )
-def test_a_probe_that_needs_something_absent_says_what(adapter, id, words):
-    """What is called, derived from or looked into although it is not there is named."""
+def test_a_probe_names_the_missing_object(adapter, id, words):
+    """The error names a missing object that is called, derived from, or read."""
     with pytest.raises(Unsupported, match=words):
         _load(adapter, "losses")[id]({})
 
 
 def test_a_module_that_can_do_without_decides_itself(adapter):
-    """An import within ``try`` fails as ever, so that what is to be done without is done."""
+    """An import within ``try`` fails as usual, so the fallback runs."""
     # something absent beside it makes all of the package be imported anew, leniently
     with families._leniently(adapter):
         assert _load(adapter, "careful")["b.made"]({}) == 1.0
@@ -141,13 +140,13 @@ def test_a_family_that_is_no_python_is_named_with_its_line(adapter, tmp_path):
 
 
 def test_only_adapters_are_imported_leniently(adapter):
-    """What the framework itself cannot import stays an error of the framework."""
+    """A failed import of the framework itself stays an error of the framework."""
     with families._leniently(adapter), pytest.raises(ImportError):
         exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
 
 
-def test_an_absent_thing_is_told_from_others(adapter):
-    """Nothing is an instance of what is absent, and nobody may take it for an answer."""
+def test_an_absent_object_is_recognised(adapter):
+    """An absent object has no instances, and is no answer."""
     gone = families.Absent("some.thing", ImportError("lost"))
     assert families.absent(gone)
     assert not families.absent(1)
@@ -156,12 +155,12 @@ def test_an_absent_thing_is_told_from_others(adapter):
             use()
 
 
-def test_values_that_cannot_be_read_hide_no_others():
+def test_unreadable_values_hide_no_others():
     """Each key has its values, or the error that its reader ended with."""
-    found = families.read_each({"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}})
-    assert found["a"] == {"x": 1}
-    assert isinstance(found["b"], families.Unread)
-    assert found["b"].reason == "IndexError: list index out of range"
+    values_read = families.read_each({"a": lambda: {"x": 1}, "b": lambda: {"x": [][1]}})
+    assert values_read["a"] == {"x": 1}
+    assert isinstance(values_read["b"], families.Unread)
+    assert values_read["b"].reason == "IndexError: list index out of range"
 
 
 SCRIPT = """
@@ -176,32 +175,28 @@ print(json.dumps(probe_worker.answers("sb3", json.loads(sys.argv[1]))))
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
-    """Without DQN and one kind of noise, the losses of SAC and TD3 are answered all the same."""
+    """Without DQN and one kind of noise, losses of SAC and TD3 are probed."""
     requested = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
     inputs = {
         id: {key: getattr(v, "tolist", lambda v=v: v)() for key, v in detail.inputs.items()}
         for id, detail in ((id, catalogue.get(id)) for id in requested)
     }
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", SCRIPT, json.dumps(inputs)],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(Path(rlregress.__file__).parents[1])},
-    )
+    path = str(Path(rlregress.__file__).parents[1])
+    words = ("-W", "ignore", "-c", SCRIPT, json.dumps(inputs))
+    done = run_python(*words, env={**os.environ, "PYTHONPATH": path})
     answers = json.loads(done.stdout.splitlines()[-1])
     observed = answers["observed"]
     assert "observed" in observed["sac.critic_loss.scale library"]
     for id, name in ((requested[0], "NormalActionNoise"), (requested[1], "DQN")):
-        given = observed[f"{id} library"]
-        assert name in given["error"]
-        assert given["whose"] == "suite"
-        assert given["place"]["file"].startswith("rlregress/frameworks/sb3/")
+        answer = observed[f"{id} library"]
+        assert name in answer["error"]
+        assert answer["whose"] == "suite"
+        assert answer["place"]["file"].startswith("rlregress/frameworks/sb3/")
     assert "ppo library" in answers["defaults"]
     assert "DQN" in answers["defaults_unread"]["dqn library"]
 
 
-def _asked(probe):
+def _make_adapter(probe):
     """An adapter of one probe, whose trainings cannot be listed."""
     defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
     functions = {
@@ -216,40 +211,40 @@ def _raise_nothing_is_built_in():
     raise RuntimeError("no trainings")
 
 
-def _of_framework(inputs):
+def _raise_in_framework(inputs):
     from stable_baselines3.common.utils import get_schedule_fn
 
     return get_schedule_fn("nothing")
 
 
-def _of_nobody(inputs):
+def _raise_here(inputs):
     raise ValueError("here")
 
 
 @pytest.mark.parametrize(
     ("probe", "error_origin", "file"),
     [
-        (_of_framework, "framework", "stable_baselines3/common/utils.py"),
-        (_of_nobody, "other", "test_families.py"),
+        (_raise_in_framework, "framework", "stable_baselines3/common/utils.py"),
+        (_raise_here, "other", "test_families.py"),
     ],
 )
 def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
     """The innermost frame is named, below the folder of its package, and so is whose code it is."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _asked(probe))
-    given = probe_worker.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
-    assert given["whose"] == error_origin
-    assert given["place"]["file"].endswith(file)
-    assert given["place"]["line"] > 0
-    assert given["place"]["function"]
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _make_adapter(probe))
+    reply = probe_worker.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
+    assert reply["whose"] == error_origin
+    assert reply["place"]["file"].endswith(file)
+    assert reply["place"]["line"] > 0
+    assert reply["place"]["function"]
 
 
-def test_what_cannot_be_read_of_an_adapter_is_said(monkeypatch):
+def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
     """Defaults are read cell by cell; trainings that cannot be listed keep nothing else back."""
-    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _asked(_of_nobody))
-    given = probe_worker.answers("some", {})
-    assert given["defaults"] == {"ppo library": {"x": "0.5"}}
-    assert given["defaults_unread"] == {"sac library": "gone"}
-    assert (given["algorithms"], given["algorithms_unread"]) == ([], "RuntimeError: no trainings")
+    monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _make_adapter(_raise_here))
+    reply = probe_worker.answers("some", {})
+    assert reply["defaults"] == {"ppo library": {"x": "0.5"}}
+    assert reply["defaults_unread"] == {"sac library": "gone"}
+    assert (reply["algorithms"], reply["algorithms_unread"]) == ([], "RuntimeError: no trainings")
 
 
 @pytest.mark.parametrize(
@@ -264,8 +259,8 @@ def test_what_cannot_be_read_of_an_adapter_is_said(monkeypatch):
         (NameError("name 'th' is not defined"), True),
     ],
 )
-def test_a_module_that_fails_is_told_from_one_that_is_not_there(error, expected):
-    """A framework that cannot be imported fails; it does not say what it has."""
+def test_a_broken_module_differs_from_a_missing_one(error, expected):
+    """A framework whose import fails has an error; its details are not reported as missing."""
     assert families.broken(error, "some.thing") == expected
     gone = families.Absent("some.thing", error)
     with pytest.raises(type(error) if expected else Unsupported):
@@ -291,12 +286,8 @@ for name in frameworks.names():
 
 def test_which_trainings_a_framework_has_is_read_without_it() -> None:
     """An upgrade makes both versions itself; none of them has to be installed here."""
-    answer = subprocess.run(
-        [sys.executable, "-c", TRAININGS_WITHOUT], capture_output=True, text=True, check=True
-    )
-    without = {
-        name: names for name, *names in csv.reader(answer.stdout.splitlines(), delimiter=";")
-    }
+    rows = run_python("-c", TRAININGS_WITHOUT).stdout.splitlines()
+    without = {name: names for name, *names in csv.reader(rows, delimiter=";")}
     for name in frameworks.names():
         adapter = frameworks.get(name)
         if adapter.framework.checkout:

@@ -1,4 +1,4 @@
-"""What is installed is read once, and anew as soon as something is installed or removed."""
+"""Metadata of packages is read once, and again after an installation or a removal."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def _install(folder, name, version):
 
 def test_a_package_is_found_as_soon_as_it_is_installed(tmp_path, monkeypatch):
     """The first that is missing is named; then both versions are there."""
-    some = Code(Framework("Some", PACKAGES), "")
+    code = Code(Framework("Some", PACKAGES), "")
     monkeypatch.syspath_prepend(tmp_path)
     _install(tmp_path, "some-package-of-nobody", "1.0")
     with pytest.raises(UserError, match="Some cannot .* 'other-package-of-nobody' is not inst"):
-        some.versions()
+        code.versions()
     _install(tmp_path, "other-package-of-nobody", "2.0")
-    assert list(some.versions().values()) == ["1.0", "2.0"]
-    assert some.version() == "1.0"
+    assert list(code.versions().values()) == ["1.0", "2.0"]
+    assert code.version() == "1.0"
 
 
 def test_another_version_takes_the_place_of_the_one_before(tmp_path, monkeypatch):
@@ -61,7 +61,7 @@ def test_another_version_takes_the_place_of_the_one_before(tmp_path, monkeypatch
 
 
 def test_metadata_is_read_once(monkeypatch):
-    """As long as nothing is installed or removed; what is returned cannot be changed."""
+    """The cached versions are read-only, and read once while nothing is installed."""
     first = installed_metadata.versions(("torch",))
 
     def read_again(name):

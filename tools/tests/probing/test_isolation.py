@@ -20,59 +20,59 @@ STOCHASTIC = "td3.target_noise.law"
 INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
 
 
-def drawn(inputs=None):
+def draw_numbers(inputs=None):
     """One number of each global generator, [3]."""
     del inputs
     return np.array([random.random(), np.random.rand(), torch.rand(1).item()])
 
 
-def failing(inputs):
+def draw_and_fail(inputs):
     """A probe that draws, makes everything float64, and then cannot go on."""
-    drawn()
+    draw_numbers()
     torch.set_default_dtype(torch.float64)
     raise ValueError("it cannot be asked")
 
 
-def by_judgement():
-    """What the tests and the fingerprint of this process observe."""
-    return run_probe(catalogue.get(STOCHASTIC), lambda inputs: drawn()[:2]).observed.tolist()
+def observe_here():
+    """Return the observation of the tests and the fingerprint of this process."""
+    return run_probe(catalogue.get(STOCHASTIC), lambda inputs: draw_numbers()[:2]).observed.tolist()
 
 
-def in_a_foreign_environment(monkeypatch):
-    """What an upgrade observes of one of its sides."""
-    adapter = SmallAdapter({"probes": lambda: {(STOCHASTIC, "library"): drawn}}, version="1")
+def observe_elsewhere(monkeypatch):
+    """Return the observation of an upgrade in one of its environments."""
+    adapter = SmallAdapter({"probes": lambda: {(STOCHASTIC, "library"): draw_numbers}}, version="1")
     monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: adapter)
     return probe_worker.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
         "observed"
     ]
 
 
-def test_whoever_asks_gets_the_same_draws_and_leaves_the_generators(monkeypatch):
-    """Both ways of asking seed the generators, and what is drawn afterwards goes on as before."""
+def test_both_ways_of_probing_draw_the_same_and_keep_the_generators(monkeypatch):
+    """Both ways seed the generators, and later draws are not changed."""
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    undisturbed = [drawn(), drawn()]
+    undisturbed = [draw_numbers(), draw_numbers()]
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    judged = by_judgement()
-    assert np.array_equal(drawn(), undisturbed[0])
-    requested = in_a_foreign_environment(monkeypatch)
-    assert np.array_equal(drawn(), undisturbed[1])
-    assert judged == by_judgement() == requested[:2]
-    assert requested == in_a_foreign_environment(monkeypatch)
+    judged = observe_here()
+    assert np.array_equal(draw_numbers(), undisturbed[0])
+    requested = observe_elsewhere(monkeypatch)
+    assert np.array_equal(draw_numbers(), undisturbed[1])
+    assert judged == observe_here() == requested[:2]
+    assert requested == observe_elsewhere(monkeypatch)
 
 
 def test_a_probe_that_fails_leaves_the_process_alone():
     """The generators and torch's default type are restored whatever ends the probe."""
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    undisturbed = drawn()
+    undisturbed = draw_numbers()
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     with pytest.raises(ValueError, match="it cannot be asked"):
-        observe(failing, {})
+        observe(draw_and_fail, {})
     assert torch.get_default_dtype() == torch.float32
-    assert np.array_equal(drawn(), undisturbed)
+    assert np.array_equal(draw_numbers(), undisturbed)
 
 
 def test_a_probe_has_one_thread():
-    """And the process has its own number again afterwards."""
+    """A probe runs with one thread, and the process has its own number afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -91,8 +91,8 @@ def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
         pytest.skip(f"{name} is not asked for {STOCHASTIC}")
     inputs = catalogue.get(STOCHASTIC).copy_inputs
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    undisturbed = drawn()
+    undisturbed = draw_numbers()
     first = observe(requested[0], inputs())
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     assert np.array_equal(observe(requested[0], inputs()), first)
-    assert np.array_equal(drawn(), undisturbed)
+    assert np.array_equal(draw_numbers(), undisturbed)

@@ -1,4 +1,4 @@
-"""The environment of probes: what it shows, in which order, and what a reset does to it."""
+"""The environment of probes follows its scripts through steps and resets."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import pytest
 from rlregress.probing.scripted import Scripted, counting, end_after
 
 
-def played(environment, steps):
+def play(environment, steps):
     """Observation before and after, reward and flags of some steps; a reset after each end."""
-    listed, rows = environment.reset()[0], []
+    observation, rows = environment.reset()[0], []
     for _ in range(steps):
-        before = listed.tolist()
-        listed, reward, terminated, truncated, _ = environment.step(np.zeros(1))
-        rows.append((before, listed.tolist(), reward, terminated, truncated))
+        before = observation.tolist()
+        observation, reward, terminated, truncated, _ = environment.step(np.zeros(1))
+        rows.append((before, observation.tolist(), reward, terminated, truncated))
         if terminated or truncated:
-            listed, _ = environment.reset()
+            observation, _ = environment.reset()
     return rows
 
 
 def test_each_script_starts_over_by_itself():
     """Two rewards and three observations: the fourth step has the second reward."""
     environment = Scripted(next_observations=[1.0, 2.0, 3.0], rewards=[1.0, -1.0])
-    assert [(after, reward) for _, after, reward, _, _ in played(environment, 4)] == [
+    assert [(after, reward) for _, after, reward, _, _ in play(environment, 4)] == [
         ([1.0], 1.0),
         ([2.0], -1.0),
         ([3.0], 1.0),
@@ -32,7 +32,7 @@ def test_each_script_starts_over_by_itself():
 
 
 def test_a_reset_does_not_move_the_script():
-    """A reset shows what stands before the next step, however often it is asked for."""
+    """A reset shows the observation before the next step, however often it is called."""
     environment = Scripted(observations=[5.0, 6.0], next_observations=[6.0, 7.0])
     assert environment.reset()[0] == environment.reset()[0] == [5.0]
     environment.step(np.zeros(1))
@@ -50,8 +50,8 @@ def test_a_script_that_restarts_begins_again_with_every_reset(restarts, after_re
 
 
 def test_an_end_comes_after_so_many_steps():
-    """Of two steps the second ends: truncated, not terminated."""
-    rows = played(counting(2, truncated=end_after(2)), 4)
+    """The second step of two is truncated, not terminated."""
+    rows = play(counting(2, truncated=end_after(2)), 4)
     assert [row[3:] for row in rows] == [(False, False), (False, True)] * 2
     assert [row[:2] for row in rows] == [([0.0], [1.0]), ([1.0], [2.0])] * 2
 
@@ -61,11 +61,11 @@ def test_numbers_are_repeated_in_all_dimensions_and_rows_are_not():
     assert Scripted(observation_dimensions=3).reset()[0].tolist() == [0.5] * 3
     rows = Scripted(observations=[[1.0, 2.0]], next_observations=[[3.0, 4.0]])
     assert rows.observation_space.shape == (2,)
-    assert played(rows, 1)[0][:2] == ([1.0, 2.0], [3.0, 4.0])
+    assert play(rows, 1)[0][:2] == ([1.0, 2.0], [3.0, 4.0])
 
 
 def test_actions_are_kept_as_they_arrive():
-    """In the list that was given, in the environment's units; they change nothing."""
+    """Actions are listed in the environment's units, and change nothing."""
     received: list[np.ndarray] = []
     environment = Scripted([-1.0, 0.0], [1.0, 4.0], received=received)
     environment.reset()
@@ -76,8 +76,8 @@ def test_actions_are_kept_as_they_arrive():
     assert Scripted(discrete=2).action_space.n == 2
 
 
-def test_what_was_shown_last_cannot_be_changed_through_it():
-    """Who writes into an observation writes into a copy."""
+def test_the_last_observation_cannot_be_changed():
+    """Observations are copies: writing into one changes nothing."""
     environment = Scripted(next_observations=2.0)
     environment.reset()
     environment.step(np.zeros(1))[0][:] = 7.0

@@ -1,4 +1,4 @@
-"""Defaults of what users call: every one is read, and in the same words in every process."""
+"""Defaults of public functions are read, in the same words in every process."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Losing:
         """Names of what it reads."""
 
         advantage: str = "advantage"
-        others: list = dataclasses.field(default_factory=list)
+        keys: list = dataclasses.field(default_factory=list)
 
-    def __init__(self, rate, clip=0.2, *, network=torch.nn.Tanh, made=lambda: None):
+    def __init__(self, rate, clip=0.2, *, network=torch.nn.Tanh, factory=lambda: None):
         self.rate = rate
 
     def forward(self, data, steps=5):
@@ -63,20 +63,20 @@ def _module(monkeypatch, **content):
 
 
 def test_parameters_constants_and_keys_are_read(monkeypatch):
-    """Those of constructors, of public methods, of functions and of what is nested."""
-    found, unread = _module(monkeypatch, Losing=Losing, train=train, Bare=Bare, np=np, sqrt=np.sqrt)
-    here = f"{__name__}.Losing"
+    """Defaults of constructors, public methods, functions and nested classes are read."""
+    read, unread = _module(monkeypatch, Losing=Losing, train=train, Bare=Bare, np=np, sqrt=np.sqrt)
+    name = f"{__name__}.Losing"
     assert unread == {}
-    assert found == {
-        here: {
+    assert read == {
+        name: {
             "clip": "0.2",
             "network": "torch.Tanh",
-            "made": f"{PACKAGE}.Losing.<lambda>",
+            "factory": f"{PACKAGE}.Losing.<lambda>",
             ".limit": "3",
             ".kind": "Colour.RED",
         },
-        f"{here}.Keys": {"advantage": "'advantage'", "others": "list()"},
-        f"{here}.forward": {"steps": "5"},
+        f"{name}.Keys": {"advantage": "'advantage'", "keys": "list()"},
+        f"{name}.forward": {"steps": "5"},
         f"{__name__}.train": {"total": "100"},
     }
 
@@ -86,8 +86,8 @@ def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch):
     module = types.ModuleType(__name__)
     module.train = train
     monkeypatch.setitem(sys.modules, "some_users_call", module)
-    found, unread = signatures.signatures(["nowhere.to.be.found", "some_users_call"])
-    assert list(found) == [f"{__name__}.train"]
+    read, unread = signatures.signatures(["nowhere.to.be.found", "some_users_call"])
+    assert list(read) == [f"{__name__}.train"]
     assert unread == {"nowhere.to.be.found": "ModuleNotFoundError: No module named 'nowhere'"}
 
 
@@ -108,12 +108,12 @@ def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch):
         ({"c", "a", "b"}, "{'a', 'b', 'c'}"),
     ],
 )
-def test_a_value_is_said_in_the_same_words_everywhere(value, text):
+def test_a_value_has_the_same_text_everywhere(value, text):
     """Functions and classes by their names, numbers as Python writes them, sets in order."""
     assert signatures.text_of(value) == text
 
 
 def test_no_text_holds_an_address():
-    """What has no words of its own is said by its class."""
+    """An object without a text of its own is described by its class."""
     assert "0x" not in signatures.text_of(object())
     assert "0x" not in signatures.text_of({"a": (object(), lambda: None)})

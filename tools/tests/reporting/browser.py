@@ -1,4 +1,4 @@
-"""Chromium without a window, asked through its own pipe: what a page does in a browser."""
+"""Chromium without a window, controlled through a pipe: it loads pages and evaluates scripts."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ class Browser:
         )  # fmt: skip
         os.close(theirs_read)
         os.close(theirs_write)
-        self._in, self._out, self._left = ours_read, ours_write, b""
+        self._in, self._out, self._unread = ours_read, ours_write, b""
         self._number, self._session = 0, ""
-        self.said: list[str] = []
-        self.asked: list[str] = []
+        self.messages: list[str] = []
+        self.requests: list[str] = []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -90,23 +90,23 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         until = time.monotonic() + _SECONDS
-        while b"\0" not in self._left:
+        while b"\0" not in self._unread:
             ready, _, _ = select.select([self._in], [], [], max(0.0, until - time.monotonic()))
             assert ready, "the browser does not answer"
-            self._left += os.read(self._in, 1 << 20)
-        message, _, self._left = self._left.partition(b"\0")
+            self._unread += os.read(self._in, 1 << 20)
+        message, _, self._unread = self._unread.partition(b"\0")
         return json.loads(message)
 
     def _note(self, event: dict[str, Any]) -> None:
         method, parameters = event.get("method"), event.get("params", {})
         if method == "Network.requestWillBeSent":
-            self.asked.append(parameters["request"]["url"])
+            self.requests.append(parameters["request"]["url"])
         elif method == "Log.entryAdded":
-            self.said.append(parameters["entry"]["text"])
+            self.messages.append(parameters["entry"]["text"])
         elif method == "Runtime.exceptionThrown":
-            self.said.append(str(parameters["exceptionDetails"]))
+            self.messages.append(str(parameters["exceptionDetails"]))
         elif method == "Runtime.consoleAPICalled":
-            self.said.append(str(parameters["args"]))
+            self.messages.append(str(parameters["args"]))
         elif method == "Page.loadEventFired":
             self._loaded = True
 
@@ -122,19 +122,19 @@ class Browser:
             "Emulation.setDeviceMetricsOverride",
             width=width, height=900, deviceScaleFactor=1, mobile=width < 700,
         )  # fmt: skip
-        self.said, self.asked, self._loaded = [], [], False
+        self.messages, self.requests, self._loaded = [], [], False
         self.call("Page.navigate", url=address)
         while not self._loaded:
             self._note(self._next())
 
     def value(self, expression: str) -> Any:
-        """What an expression of JavaScript comes to in the page."""
+        """Return the value of a JavaScript expression in the page."""
         values = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in values, values["exceptionDetails"]
         return values["result"].get("value")
 
     def wait(self, expression: str, seconds: float = 20.0) -> bool:
-        """Whether an expression of JavaScript comes true in the page within that time."""
+        """Return whether a JavaScript expression becomes true in the page within that time."""
         until = time.monotonic() + seconds
         while not (true := bool(self.value(expression))) and time.monotonic() < until:
             time.sleep(0.1)

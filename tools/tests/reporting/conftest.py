@@ -23,10 +23,10 @@ PPO = "sb3-ppo-Hopper-v4-short,sb3-ppo-InvertedPendulum-v4-short"
 
 
 @functools.cache
-def _runs_of_ppo(lost: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
-    """Return what the tests of trainings attach; most nights have the same runs."""
+def _runs_of_ppo(losses: tuple[tuple[str, float], ...]) -> list[dict[str, Any]]:
+    """Return the entries of trainings; most tests have the same runs."""
     stored = simulated.stored_cells()
-    return simulated.run_entries({name: stored[name] for name in PPO.split(",")}, dict(lost))
+    return simulated.run_entries({name: stored[name] for name in PPO.split(",")}, dict(losses))
 
 
 def _empty_figure(draw: object, name: str, label: str, *_: object) -> Markup:
@@ -44,7 +44,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
     """
 
     def judged(
-        lost: Mapping[str, float] | None = None,
+        losses: Mapping[str, float] | None = None,
         without: str = "no detail",
         further_entries: Sequence[Mapping[str, Any]] = (),
         cells: str = PPO,
@@ -57,9 +57,9 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
             stored_by_cell = {cell.id: stored for cell, stored in session.stored.items()}
             entries_found = simulated.detail_entries(without, frameworks)
             if cells == PPO:
-                entries_found += _runs_of_ppo(tuple((lost or {}).items()))
+                entries_found += _runs_of_ppo(tuple((losses or {}).items()))
             else:
-                entries_found += simulated.run_entries(stored_by_cell, lost or {})
+                entries_found += simulated.run_entries(stored_by_cell, losses or {})
             text = json.dumps({"schema": 1, "tests": [*entries_found, *further_entries]})
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")

@@ -13,7 +13,7 @@ _LOADING = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, the text of each, and what does not fit together.
+    """Tags with their attributes, the text of each, and markup errors.
 
     Attributes:
         tags: (tag, attributes) in order.
@@ -50,7 +50,7 @@ class Page(HTMLParser):
         self._separate_words(tag)
 
     def _separate_words(self, tag: str) -> None:
-        """What two tags hold are two words."""
+        """Put a space between the texts of two tags."""
         if tag not in _WITHIN:
             self.handle_data(" ")
 
@@ -58,12 +58,12 @@ class Page(HTMLParser):
         for _, number in self._open:
             self._texts[number].append(data)
 
-    def texts(self, tag: str, of_class: str = "") -> list[str]:
+    def texts(self, tag: str, class_name: str = "") -> list[str]:
         """The text within every tag of a name, and of a class if one is given."""
         return [
             " ".join("".join(text).split())
             for (name, attributes), text in zip(self.tags, self._texts, strict=True)
-            if name == tag and (not of_class or of_class in attributes.get("class", "").split())
+            if name == tag and (not class_name or class_name in attributes.get("class", "").split())
         ]
 
     def attributes(self, *names: str) -> list[str]:
@@ -76,7 +76,7 @@ class Page(HTMLParser):
         ]
 
     def loads(self) -> list[str]:
-        """What a browser would ask for, beyond this file: a page that stands alone has none."""
+        """Return addresses that a browser would load beyond this file."""
         targets = [
             attributes_of_tag[name]
             for tag, attributes_of_tag in self.tags

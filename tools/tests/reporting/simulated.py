@@ -29,14 +29,14 @@ def stored_cells() -> dict[str, Baseline]:
     return {s.cell.id: s for s in baseline_runs.load_all_baselines() if s.cell.budget == "short"}
 
 
-def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[dict[str, Any]]:
+def new_records(name: str, stored: Baseline, loss: float, seeds: int) -> list[dict[str, Any]]:
     """Records of runs that do as some stored run did, and lose a share of the mean return."""
     # one of the many seeds with which nothing is rejected by chance where nothing is lost
     rng = np.random.default_rng([_SEED, *map(ord, name)])
     finished = [run for run in stored.runs if run.final_return is not None]
-    less = lost * abs(float(np.mean(stored.returns)))
+    less = loss * abs(float(np.mean(stored.returns)))
     late = [run.training_return for run in finished if run.training_return is not None]
-    less_late = lost * abs(float(np.mean(late))) if late else 0.0
+    less_late = loss * abs(float(np.mean(late))) if late else 0.0
     records = []
     for seed in range(FIRST_NEW_SEED, FIRST_NEW_SEED + seeds):
         like = finished[rng.integers(len(finished))]
@@ -54,15 +54,15 @@ def new_records(name: str, stored: Baseline, lost: float, seeds: int) -> list[di
     return records
 
 
-def run_entries(cells: Mapping[str, Baseline], lost: Mapping[str, float]) -> list[dict[str, Any]]:
-    """What the tests of trainings attach: every run, and the verdict on every cell and group.
+def run_entries(cells: Mapping[str, Baseline], loss: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Return the entries of trainings: every run, and the verdict on every cell and group.
 
     Args:
         cells: name of a cell -> the stored runs that it is judged by.
         lost: name of a cell -> share of the mean return that its new runs lose; others: none.
     """
     records = {
-        n: new_records(n, s, lost.get(n, 0.0), SEQUENTIAL_LOOKS.max_runs) for n, s in cells.items()
+        n: new_records(n, s, loss.get(n, 0.0), SEQUENTIAL_LOOKS.max_runs) for n, s in cells.items()
     }
     samples = {
         quantity.named(name): CellSample(
@@ -115,7 +115,7 @@ def _entry(test: str, framework: str, tier: str = "performance") -> dict[str, An
 
 
 def detail_entries(without: str, names: str | None) -> list[dict[str, Any]]:
-    """What the tests of formulas and behaviour attach where all pass.
+    """Return the entries of passed tests of formulas and behaviour.
 
     Args:
         without: what the ids begin with of details that are not checked.

@@ -107,7 +107,7 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
         assert code in (0, 3), error
         return tmp_path / "rank.html"
     if request.param == "trend":
-        folder = night_files.written(
+        folder = night_files.write_nights(
             tmp_path / "nights", night_files.nights(40, 4, drop=0.3, begin=25)
         )
         assert command("trend", str(folder), "--report", str(tmp_path))[0] == 1
@@ -148,8 +148,8 @@ def test_a_page_is_whole_on_every_screen(opened, page):
         for dark in (False, True):
             opened.open(page, width, dark)
             where = f"{width} pixels, {'dark' if dark else 'light'}"
-            assert opened.said == [], where
-            assert opened.asked == [page.resolve().as_uri()], where
+            assert opened.messages == [], where
+            assert opened.requests == [page.resolve().as_uri()], where
             assert opened.value("innerWidth") == width
             opened.value("document.querySelectorAll('details').forEach(of => of.open = true)")
             assert opened.value("document.scrollingElement.scrollWidth") <= width, where
@@ -183,7 +183,7 @@ def test_a_page_is_used_with_the_keyboard_alone(opened, page):
 
 
 def test_a_printed_page_opens_and_breaks_nothing(opened, page):
-    """On paper the text is dark on white, whatever the screen prefers."""
+    """Printed text is dark on white, whatever the screen prefers."""
     opened.open(page, 1600, True)
     opened.call("Emulation.setEmulatedMedia", media="print",
                 features=[{"name": "prefers-color-scheme", "value": "dark"}])  # fmt: skip

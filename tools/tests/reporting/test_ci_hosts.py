@@ -1,4 +1,4 @@
-"""What GitHub and GitLab are given of a gate on the installed frameworks."""
+"""GitHub and GitLab get annotations, SARIF and a summary of a gate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def on_github(tmp_path, monkeypatch) -> Path:
 
 
 def test_a_detail_is_annotated_at_its_line(on_github, night, capsys):
-    """In a framework's own repository; what has no line there is annotated without one."""
+    """A finding in the repository is annotated at its line; others are annotated without one."""
     code, _, report = night({HOPPER: 0.5}, further_entries=[CRITIC, failed("it broke\nhere")])
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("::")]
     assert code == 1
@@ -50,7 +50,7 @@ def test_a_detail_is_annotated_at_its_line(on_github, night, capsys):
 
 
 def test_code_scanning_is_given_everything(on_github, night):
-    """What has a place stands at its line; a rule for each check; a finding is known again."""
+    """Findings have their line, one rule per check, and stable fingerprints."""
     _, _, report = night({HOPPER: 0.5}, further_entries=[CRITIC, failed("it broke")])
     content = json.loads((report / "gate.sarif").read_text())
     (run,) = content["runs"]
@@ -92,7 +92,7 @@ def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
 
 
 def test_elsewhere_nothing_is_annotated(night, capsys, monkeypatch):
-    """On a machine of one's own the lines would be noise."""
+    """Without GitHub no annotation is printed."""
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     night({HOPPER: 0.5}, further_entries=[CRITIC])
     assert "::error" not in capsys.readouterr().out

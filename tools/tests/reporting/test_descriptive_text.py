@@ -1,4 +1,4 @@
-"""What is said of the runs of a cell beside the verdict on them."""
+"""The runs of a cell are described beside their verdict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STORED = runs(190, 200, 210, first=0)
 
 
 def test_the_range_is_that_of_the_runs_that_were_judged():
-    """Of the stored ones and of the first three new ones; of their training alike."""
+    """The range covers stored runs and the first three new runs, in evaluation and training."""
     cell_runs = CellRuns(stored=STORED, new=runs(180, 195, 205, 900))
     text, later = descriptive_text.lines(CELL, VERDICT, cell_runs)
     assert text == ("descriptive: stored runs between 190 and 210, new runs between 180 and 205")
@@ -45,7 +45,7 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
         ((math.nan,) * 3, "no new run with a return (3 failed, each counts as the worst"),
     ],
 )
-def test_failed_runs_are_said_beside_the_range_of_the_others(returns, message):
+def test_failed_runs_are_reported_beside_the_range(returns, message):
     """They count as the worst return in the mean, which so may lie outside of the range."""
     (line,) = descriptive_text.lines(CELL, VERDICT, CellRuns(stored=STORED, new=runs(*returns)))
     assert f"stored runs between 190 and 210, {message} return of the environment)" in line
@@ -66,13 +66,13 @@ def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
     ],
     ids=["group", "published band"],
 )
-def test_nothing_is_said_of_groups_and_published_bands(verdict):
+def test_groups_and_published_bands_have_no_range(verdict):
     """A group has no runs of its own, and no runs are stored where a band judges."""
     assert descriptive_text.lines(CELL, verdict, CellRuns(stored=STORED, new=runs(1, 2, 3))) == []
 
 
 def test_runs_that_are_not_known_have_no_range():
-    """What the verdict itself tells is left."""
+    """Only the verdict's own description is shown."""
     fields = {**VERDICT, "improvement": 0.5, "stored_middle": 200.0, "new_middle": 201.0}
     (line,) = descriptive_text.lines(CELL, fields, None)
     assert line.startswith("descriptive: interquartile mean 200 -> 201; a new run is better")

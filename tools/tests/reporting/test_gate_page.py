@@ -1,4 +1,4 @@
-"""The page of a gate, read as a browser reads it: what the first screen says, and what is below."""
+"""The page of a gate, as a browser reads it: its first screen and its sections."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
+from rlregress.details import requested_names
 from rlregress.gate import baseline_runs, gate_run, report_data
 from rlregress.gate.outcome import build_outcomes
 from rlregress.gate_options import GateOptions
@@ -39,6 +40,12 @@ def stands_alone(text: str) -> Page:
     return page
 
 
+def find_cell(page: Page, name: str) -> str:
+    """Return the text of the card of a cell."""
+    (text,) = [text for text in page.texts("article", "cell") if text.startswith(name)]
+    return text
+
+
 def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **changes: str) -> dict:
     """The entry of a failed test of SB3."""
     return {
@@ -47,11 +54,8 @@ def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **changes: 
     }  # fmt: skip
 
 
-def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
-    """Returns of PPO hold; the others are said first, with the drop that would have been seen.
-
-    It says how its lines are read, and the error rate of its verdicts.
-    """
+def test_an_unchanged_check_lists_judged_and_unjudged_parts(night):
+    """Unjudged returns come first, then the detectable drop; lines and rates are explained."""
     code, text, report = night()
     page = stands_alone(text)
     assert code == 0
@@ -80,16 +84,16 @@ def test_an_unchanged_night_says_what_was_judged_and_what_not(night):
 
 
 def test_every_figure_has_its_numbers_as_a_table(night):
-    """Beside each drawing stands a table; that of returns has every run, stored and new."""
+    """Each drawing has a table; that of returns has every run, stored and new."""
     _, text, report = night(figures=True)
     page = stands_alone(text)
     folded = page.texts("summary").count("Its numbers")
     assert len(page.texts("figure")) == len(page.texts("svg")) == folded > 4
-    assert all(of.get("aria-label") for tag, of in page.tags if tag == "svg")
+    assert all(attributes.get("aria-label") for tag, attributes in page.tags if tag == "svg")
     tests = json.loads((report / "evidence.json").read_text())["tests"]
     new = [e["record"] for e in tests if e.get("cell") == HOPPER and "record" in e]
     stored = simulated.stored_cells()[HOPPER]
-    (cell,) = [of for of in page.texts("article", "cell") if of.startswith(HOPPER)]
+    cell = find_cell(page, HOPPER)
     for run_ in stored.runs:
         assert f"stored {run_.seed} {words.number(run_.final_return)}" in cell
     assert len(new) >= 5
@@ -98,11 +102,8 @@ def test_every_figure_has_its_numbers_as_a_table(night):
     assert f"rlregress check --budget short --store {report.parent}/runs --cells {HOPPER}" in cell
 
 
-def test_a_drop_is_said_first_with_what_to_do(night, capsys):
-    """A cell that lost half of its return: regressed, by how much, and how to confirm it.
-
-    The last lines that are printed are the report, the same step, and the verdict.
-    """
+def test_a_drop_is_reported_first_with_the_next_step(night, capsys):
+    """Page and last printed lines have the drop and the command that confirms it."""
     code, text, _ = night({HOPPER: 0.5})
     page = stands_alone(text)
     assert code == 1
@@ -140,7 +141,7 @@ def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path,
     assert "rlregress plan --must-detect 50% --framework sb3" in card
 
 
-def test_a_gate_that_could_not_judge_says_what_is_missing(night):
+def test_a_gate_that_could_not_judge_names_the_missing_parts(night, capsys):
     """Details of GAE that nobody asked, and a test that could not be set up."""
     broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
     code, text, _ = night(without="gae.", further_entries=[broken])
@@ -149,12 +150,18 @@ def test_a_gate_that_could_not_judge_says_what_is_missing(night):
     assert code == 2
     assert "could not judge" in suite
     assert "tests_unit/test_b.py::test_b: a file is gone" in suite
-    assert "details were not checked: gae." in card
+    ids = {id for id, _ in requested_names.list_probes(frameworks.get("sb3"))}
+    message = f"{len([id for id in ids if id.startswith('gae.')])} of {len(ids)} details were not"
+    assert f"{message} checked: gae." in card
+    assert "hold" not in card
     assert "rlregress test tests_unit/test_details.py" in card
+    # a line of the screen is wrapped, and cut where it is long
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"verdict sb3: could not judge ({message}" in printed
 
 
 def test_a_detail_shows_both_variants_with_formulas_and_its_line(night):
-    """What is documented, what was found, what follows, and the line of the installed file."""
+    """The finding has documented and observed variant, the consequence, and the installed line."""
     message = f"{CRITIC_DETAIL}: none (documented: half, since 0.6.0)\n  observed: [8.5]"
     entry = failed(message, detail=CRITIC_DETAIL, scope="library", found="none")
     code, text, _ = night(further_entries=[entry])
@@ -205,7 +212,7 @@ def test_a_framework_that_cannot_be_imported_says_so_once(night):
     assert "**5 more failed in the same way**\n\n- tests_behavior/test_b.py::test_1\n" in markdown
 
 
-def test_what_a_test_says_is_never_markup(night):
+def test_messages_of_tests_are_never_markup(night):
     """Messages and names are shown as they are."""
     evil = "<script>alert('x')</script><img src=http://evil/x> & \"quoted\""
     _, text, _ = night(further_entries=[failed(evil, f"tests_unit/test_a.py::test_a[{evil}]")])
@@ -217,16 +224,16 @@ def test_what_a_test_says_is_never_markup(night):
 
 def test_a_failed_run_has_its_last_words(night):
     """A new run that ended in an error is named with its seed and the end of its traceback."""
-    words_ = "Traceback\n  File a\nValueError: no such thing"
     entries = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 1)
-    lost = {**entries[0], "seed": 1999, "status": "failed", "failure": words_, "final_return": None}
-    entry = {**failed("", outcome="passed"), "cell": HOPPER, "record": lost}
+    text = "Traceback\n  File a\nValueError: no such thing"
+    crash = {**entries[0], "seed": 1999, "status": "failed", "failure": text, "final_return": None}
+    entry = {**failed("", outcome="passed"), "cell": HOPPER, "record": crash}
     _, text, _ = night(further_entries=[entry])
-    (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
+    cell = find_cell(stands_alone(text), HOPPER)
     assert "Seed 1999 failed: ValueError: no such thing" in cell
 
 
-def test_runs_that_came_after_a_verdict_are_told_apart(night):
+def test_runs_after_a_verdict_are_reported_apart(night):
     """Five runs decide; ten more are there for the critic: how many, and the mean of all."""
     records = simulated.new_records(HOPPER, simulated.stored_cells()[HOPPER], 0.0, 40)
     passed, worse = failed("", outcome="passed"), {"explained_variance": -3.0}
@@ -251,7 +258,7 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
     assert f"- {message}" in markdown
     assert factor > 1.1
     assert f"; of all {len(new)} the error is x{factor:.2f}" in markdown
-    (cell,) = [of for of in stands_alone(text).texts("article", "cell") if of.startswith(HOPPER)]
+    cell = find_cell(stands_alone(text), HOPPER)
     assert message in cell
     judged = sorted(new, key=lambda record: record["seed"])[: verdict["new_seeds"]]
     low, high = (f(record["final_return"] for record in judged) for f in (min, max))
@@ -259,10 +266,7 @@ def test_runs_that_came_after_a_verdict_are_told_apart(night):
 
 
 def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
-    """A gate that ends in the midst leaves the report before as it was, and nothing of its own.
-
-    A file of the gate before that another gate does not write is gone.
-    """
+    """An interrupted gate leaves the earlier report; a whole one replaces all of its files."""
     _, _, report = night()
     before = {path.name: path.read_bytes() for path in report.iterdir()}
     written = {"report.html", "summary.md", "verdict.json", "gate.sarif"}
@@ -288,7 +292,7 @@ def test_a_report_is_written_whole_or_not_at_all(night, monkeypatch):
 
 
 def test_five_lines_say_it_to_a_chat(night, capsys):
-    """Verdict, what was not judged, what changed, what to do, and where the page is."""
+    """The lines are verdict, unjudged parts, changes, next step, and address of the page."""
     test = failed("it broke", f"tests_unit/test_a.py::test_{'a' * 99}")
     code, _, report = night({HOPPER: 0.5}, without="gae.", further_entries=[test], in_brief=True)
     lines = capsys.readouterr().out.splitlines()[-5:]
@@ -313,8 +317,8 @@ def test_the_worst_finding_is_the_first_card(night):
     assert second.startswith("The suite itself")
 
 
-def test_a_suite_that_is_broken_stands_before_what_holds():
-    """No framework is at fault: what could not be judged is the worst that is known."""
+def test_a_broken_suite_is_listed_first():
+    """A broken suite is worse than frameworks that hold."""
     entries = simulated.detail_entries("no detail", "sb3")
     broken = [{**failed("a file is gone"), "outcome": "error", "framework": ""}]
     cards = gate_page.cards(result_of(entries, broken=broken))
@@ -326,15 +330,15 @@ def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     result = result_of(simulated.detail_entries("no detail", "sb3"), trained={"sb3"})
     (card,) = gate_page.cards(result)
     assert card.badge.word == "inconclusive"
-    first, *rest = gate_report.UNJUDGED_BUDGET
-    assert card.sentence == f"{first.upper()}{''.join(rest)}."
+    first, *further = gate_report.UNJUDGED_BUDGET
+    assert card.sentence == f"{first.upper()}{''.join(further)}."
     (step,) = card.steps
     assert step.command == "rlregress check --budget short --framework sb3"
     assert "no returns are judged" in markdown_page.text(gate_page.page(result))
 
 
 def test_no_error_rate_is_given_where_no_returns_were_judged():
-    """Of formulas and behaviour alone there is none."""
+    """A check of formulas and behaviour alone has no error rate."""
     result = result_of(simulated.detail_entries("no detail", "sb3"))
     page = stands_alone(gate_page.page(result).html())
     assert "formulas hold" in page.texts("article", "card")[0]
@@ -360,26 +364,27 @@ def test_earlier_nightly_runs_are_listed(night):
     (report.parent / "damaged").mkdir()
     (report.parent / "damaged" / "verdict.json").write_text("{")
     _, text, _ = night()
-    (section,) = [of for of in stands_alone(text).texts("section") if "Earlier nightly" in of]
+    sections = stands_alone(text).texts("section")
+    (section,) = [section for section in sections if "Earlier nightly" in section]
     rows = [night_record["started"][:10], "✓ holds", "2026-01-02 01:00", "≠ improved",
             "2026-01-01 01:00", "✕ regressed"]  # fmt: skip
     assert [section.index(row) for row in rows] == sorted(section.index(row) for row in rows)
     assert "2026-01-03" not in section
 
 
-def result_of(entries, broken=(), trained=(), **given) -> GateResult:
+def result_of(entries, broken=(), trained=(), **fields) -> GateResult:
     """A gate of SB3 with no verdict on a training."""
     outcomes = build_outcomes(entries, trained=trained)
-    none = {of.framework: {} for of in outcomes}
+    none = {outcome.framework: {} for outcome in outcomes}
     return GateResult(
         outcomes=outcomes, broken=broken, unjudged=[], versions=none, sources={}, copies=none,
-        alpha=0.05, budget="short", seconds=1.0, exit_code=0, **given,
+        alpha=0.05, budget="short", seconds=1.0, exit_code=0, **fields,
     )  # fmt: skip
 
 
 @pytest.mark.nightly
 def test_72_cells_fit_into_two_megabytes():
-    """Of cells with all that a page shows, with the new runs that the looks of one family ask."""
+    """A page of 72 cells with all their figures and runs stays below two megabytes."""
     stored_cells = simulated.stored_cells().items()
     with_training = [item for item in stored_cells if not item[1].exclusion_reason(TRAINING)]
     cells = {f"{name}-{n}": stored for n, (name, stored) in enumerate((with_training * 72)[:72])}
@@ -387,12 +392,14 @@ def test_72_cells_fit_into_two_megabytes():
     entries = simulated.run_entries(cells, dict.fromkeys(cells, 0.1))
     new = report_data.collect_runs(entries)
     like = report_data.collect_runs([{"cell": stored.cell.id} for stored in cells.values()])
-    runs = {name: replace(like[of.cell.id], new=new[name].new) for name, of in cells.items()}
+    runs = {
+        name: replace(like[stored.cell.id], new=new[name].new) for name, stored in cells.items()
+    }
     facts = {"started": "today", "command": "rlregress check", "machine": "here"}
     result = result_of(entries, trained=None, report_data=ReportData(**facts, runs=runs))
     text = gate_page.page(result).html()
     page = stands_alone(text)
     assert len(page.texts("article", "cell")) == 72
     assert len(page.texts("svg")) == 3 * 72
-    assert sum(len(of.new) for of in runs.values()) > 72 * 8
+    assert sum(len(runs_of_cell.new) for runs_of_cell in runs.values()) > 72 * 8
     assert len(text.encode()) < 2_000_000

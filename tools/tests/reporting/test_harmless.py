@@ -44,7 +44,7 @@ def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
 
 @given(HOSTILE)
 def test_colours_are_kept_where_they_are_wanted(text: str) -> None:
-    """What a library of ours writes around a text colours it; the text itself adds nothing else."""
+    """Colours of our library are kept; the text itself adds no escape sequence."""
     safe = harmless.terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
     assert safe.startswith("\x1b[1;31m")
     assert "\x1b" not in re.sub("\x1b\\[[0-9;]*m", "", safe)
@@ -52,7 +52,7 @@ def test_colours_are_kept_where_they_are_wanted(text: str) -> None:
         assert "\x1b" not in harmless.terminal(f"\x1b[{hidden}mx", colours=True)
 
 
-def test_what_is_harmless_is_shown_as_it_is() -> None:
+def test_harmless_text_is_unchanged() -> None:
     """Accents, tables, arrows and a version are no escape sequences."""
     for text in ("sb3 2.9.2 -> 2.10", "│ Größe │ 3 × 4\n", "\tat 3:4::5", "a # [b]", ""):
         assert harmless.terminal(text) == text
@@ -64,17 +64,17 @@ def test_what_is_harmless_is_shown_as_it_is() -> None:
 @example("`", "<script>", "`")
 @example("|`", "|<b>`", "")
 @example("`##[error]`", "::error::", "##[error]")
-def test_markdown_obeys_nothing(name: str, failure: str, other: str) -> None:
+def test_markdown_obeys_nothing(name: str, failure: str, second_name: str) -> None:
     """Names in lines and failures in fences make no markup, link, image or name of a user."""
-    name, other = (character.replace("\n", " ") for character in (name, other))
+    name, second_name = (character.replace("\n", " ") for character in (name, second_name))
     text = "\n".join(
         [
             "# Gate",
-            f"- {name} and {other}",
+            f"- {name} and {second_name}",
             "",
             *harmless.quoted(failure),
             "",
-            f"| {name} | {other} |",
+            f"| {name} | {second_name} |",
         ]
     )
     safe = harmless.markdown(text)

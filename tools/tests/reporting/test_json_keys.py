@@ -12,7 +12,7 @@ from ..upgrade.test_result import upgrade
 from ..upgrade.test_upgrade_ci_formats import CHANGED
 
 #: one key a line, as paths; of what was written before the names of the code changed.
-KEPT = Path(__file__).with_name("json_keys.txt")
+STORED_KEYS = Path(__file__).with_name("json_keys.txt")
 
 
 def keys(value: Any, path: str) -> set[str]:
@@ -29,7 +29,7 @@ def keys(value: Any, path: str) -> set[str]:
 
 
 def found_keys(report: Path) -> set[str]:
-    """Of a verdict, its evidence, and an upgrade."""
+    """Return the keys of a verdict, its evidence, and an upgrade."""
     keys_found = set()
     for name in ("verdict.json", "evidence.json"):
         keys_found |= keys(json.loads((report / name).read_text()), name)
@@ -39,14 +39,14 @@ def found_keys(report: Path) -> set[str]:
 
 
 def test_no_key_is_lost(night):
-    """A new key may come; one that is renamed or gone breaks what others have written."""
+    """New keys are allowed; renamed or removed ones break readers."""
     _, _, report = night({"sb3-ppo-Hopper-v4-short": 0.5})
-    lost = set(KEPT.read_text().splitlines()) - found_keys(report)
-    assert sorted(lost) == []
+    missing = set(STORED_KEYS.read_text().splitlines()) - found_keys(report)
+    assert sorted(missing) == []
 
 
 def test_a_lost_key_is_found():
-    """Also one of an item of a list."""
+    """A lost key of an item of a list is found, too."""
     before = keys({"a": [{"b": 1}, {"c": {"d": 2}}]}, "x")
     assert before == {"x/a", "x/a/[]/b", "x/a/[]/c", "x/a/[]/c/d"}
     assert before - keys({"a": [{"b": 1}]}, "x") == {"x/a/[]/c", "x/a/[]/c/d"}

@@ -52,9 +52,9 @@ def text_of(*parts: object, cards: tuple[Card, ...] = ()) -> str:
 @pytest.mark.parametrize("name", PARTS)
 def test_each_kind_of_part_is_in_the_markdown(name):
     """No kind of part that a page shows is dropped without a word."""
-    part, wanted = PARTS[name]
+    part, expected = PARTS[name]
     text = text_of(part)
-    assert [words for words in wanted if words not in text] == []
+    assert [words for words in expected if words not in text] == []
 
 
 def test_a_figure_is_left_to_the_page():
@@ -71,12 +71,12 @@ def test_a_card_is_whole_in_the_markdown():
         assert words in text
 
 
-def test_what_a_list_of_a_card_leaves_out_is_counted():
+def test_hidden_sentences_of_a_card_are_counted():
     """Page and Markdown have the first sentences of a list, and the number of the others."""
     card = Card("title", Badge("changed"), "", [f"piece {n}" for n in range(20)])
     page = Page(FACTS, [card], [])
-    for text, rest in ((page.html(), "and 14 more"), (markdown_page.text(page), "and 14 more, on")):
-        assert ("piece 5" in text, "piece 6" in text, rest in text) == (True, False, True)
+    for text, tail in ((page.html(), "and 14 more"), (markdown_page.text(page), "and 14 more, on")):
+        assert ("piece 5" in text, "piece 6" in text, tail in text) == (True, False, True)
 
 
 def test_a_section_or_heading_without_content_is_left_out():
@@ -92,7 +92,7 @@ def test_names_with_underscores_are_no_bold_text():
     assert "- `p/__init__.py` changed" in text_of(["p/__init__.py changed"])
 
 
-def test_what_a_long_fold_leaves_out_is_counted():
+def test_hidden_items_of_a_fold_are_counted():
     """A list that the page folds away has its first items and the number of the others."""
     text = text_of(Folded("a fold", [[f"item {n}" for n in range(20)]]))
     assert ("- item 11\n" in text, "- item 12\n" in text) == (True, False)

@@ -30,7 +30,7 @@ def page_of(*frameworks) -> Page:
     return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS).html())
 
 
-def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
+def test_an_unchanged_upgrade_lists_its_evidence():
     """Equal traces and details that are the same: nothing to do."""
     (card,) = page_of(upgrades.of(upgrades.traced())).texts("article", "card")
     assert "unchanged" in card
@@ -39,7 +39,7 @@ def test_an_unchanged_upgrade_says_so_and_what_it_rests_on():
     assert "1 training is the same on both versions, step by step, and so are its returns." in card
 
 
-def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios():
+def test_unexecuted_functions_of_some_scenarios_suggest_all_scenarios():
     """A gate of some scenarios, or none, is followed by one of all, not by a script."""
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
@@ -52,7 +52,7 @@ def test_functions_that_chosen_scenarios_leave_out_are_reached_by_all_scenarios(
     )
 
 
-def test_what_time_did_not_allow_is_followed_by_more_time():
+def test_a_time_limit_is_followed_by_the_same_command_without_it():
     """The next step is the same command without its limit, which goes on where it was ended."""
     framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
     facts = replace(FACTS, command="rlregress upgrade a==1 installed --minutes 4 --no-returns")
@@ -61,7 +61,7 @@ def test_what_time_did_not_allow_is_followed_by_more_time():
     assert overall_card.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
 
 
-def test_what_was_not_checked_is_on_the_first_screen():
+def test_unchecked_parts_are_on_the_first_screen():
     """Details without an answer and pieces that nothing executed stand beside what differs."""
     framework = upgrades.of(
         upgrades.traced(), executions=(upgrades.reached(),), not_probed=upgrades.missing(),
@@ -78,22 +78,22 @@ def test_what_was_not_checked_is_on_the_first_screen():
     assert "AttributeError: no such thing" in page.texts("section")[0]
 
 
-def test_what_is_partly_checked_has_no_green_tick():
+def test_a_partly_checked_upgrade_has_no_green_tick():
     """The tone of the page is that of the verdict, also where a framework alone is unchanged."""
     entry = Entry(kind=model.PACKAGE, name="numpy")
     parts = [upgrades.of(upgrades.traced()), upgrades.of(upgrades.traced())]
     upgrade_made = upgrades.upgrade(*parts, other_packages=[entry])
-    overall_card, *of_parts = upgrade_page.cards(upgrade_made, FACTS)
+    overall_card, *framework_cards = upgrade_page.cards(upgrade_made, FACTS)
     assert (overall_card.badge.effective_tone, overall_card.badge.word) == (
         tones.UNSURE,
         "partly checked",
     )
-    assert {card.badge.effective_tone for card in of_parts} == {tones.NOTHING}
-    assert {card.badge.word for card in of_parts} == {"no difference found here"}
+    assert {card.badge.effective_tone for card in framework_cards} == {tones.NOTHING}
+    assert {card.badge.word for card in framework_cards} == {"no difference found here"}
 
 
-def test_what_is_partly_checked_gives_its_share():
-    """How many changed pieces ran stands below the verdict."""
+def test_a_partly_checked_upgrade_states_its_share():
+    """The number of executed pieces stands below the verdict."""
     executed_function = upgrades.function("SAC.learn")
     ran = (upgrades.reached("sac"), replace(upgrades.reached(), function=executed_function))
     page = page_of(upgrades.of(upgrades.traced(), executions=ran))
@@ -103,7 +103,7 @@ def test_what_is_partly_checked_gives_its_share():
 
 
 def test_the_framework_that_changed_stands_before_the_others():
-    """After the upgrade as a whole the worst part comes first; in it the worst that changed."""
+    """The worst card follows the upgrade as a whole; its worst entry is first."""
     changed = upgrades.of(upgrades.PARTED, changed=[upgrades.SCALE], standing=VIOLATED)
     upgrade_made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
     overall_card, first, second = upgrade_page.cards(upgrade_made, FACTS)
@@ -112,20 +112,22 @@ def test_the_framework_that_changed_stands_before_the_others():
     assert overall_card.changed[0].startswith("detail sac.critic_loss.scale")
 
 
-def test_source_that_was_executed_is_open_and_all_other_is_folded(parted):
-    """Of the changed functions; the page links the lines of a release, and of no folder."""
+def test_only_executed_source_is_open(parted):
+    """Executed source is open; links lead to lines of a release, and never to a folder."""
     executed_function = upgrades.function("SAC.learn")
     never = replace(upgrades.reached(), function=executed_function)
-    (of,) = parted.hunks.values()
+    (hunk,) = parted.hunks.values()
     links = (f"https://github.com/DLR-RM/stable-baselines3/blob/v1.0/{upgrades.FILE}", "")
     framework = upgrades.of(
         upgrades.traced(),
         executions=(upgrades.reached("sac"), never),
-        hunks={upgrades.function(): replace(of, links=links), executed_function: of},
+        hunks={upgrades.function(): replace(hunk, links=links), executed_function: hunk},
     )
     page = page_of(framework)
-    opened = ["open" in of for tag, of in page.tags if of.get("class") == "diff"]
-    section = next(of for of in page.texts("section") if of.startswith("Source of what differs"))
+    opened = ["open" in attrs for tag, attrs in page.tags if attrs.get("class") == "diff"]
+    section = next(
+        text for text in page.texts("section") if text.startswith("Source of what differs")
+    )
     assert opened == [False, True]
     assert section.index("Never executed (1)") < section.index("Executed (1)")
     away = [link for link in page.attributes("href") if link.startswith("https:")]
@@ -165,7 +167,7 @@ def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
 def test_a_trace_that_diverges_shows_both_values(parted):
     """The first event of both versions with its value, and the culprit."""
     page = page_of(parted)
-    (finding,) = [of for of in page.texts("article", "finding") if of.startswith("sac ≠")]
+    (finding,) = [text for text in page.texts("article", "finding") if text.startswith("sac ≠")]
     assert "culprit: " in finding
     assert "loss 8.4" in finding
     assert "loss 16.8" in finding
@@ -173,7 +175,7 @@ def test_a_trace_that_diverges_shows_both_values(parted):
     assert any("td3 [library] batch 100 -> 256" in rows for rows in page.texts("tbody"))
 
 
-def test_trainings_that_part_for_one_cause_are_one_finding():
+def test_trainings_that_diverge_by_one_culprit_are_one_finding():
     """The others stand folded in it."""
     function = upgrades.function()
     traces = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
@@ -183,8 +185,8 @@ def test_trainings_that_part_for_one_cause_are_one_finding():
     assert "1 more diverge at the same line, for the same reason sac gsde" in finding
 
 
-def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
-    """What the trainings say, and each beside the stored ones, without the old version's again."""
+def test_returns_of_the_new_version_are_shown_run_by_run(tmp_path):
+    """The page shows the verdict on the new returns, and each new run beside the stored ones."""
     stored_by_cell = {HOPPER: simulated.stored_cells()[HOPPER]}
     entries = simulated.run_entries(stored_by_cell, {HOPPER: 0.5})
     judged = return_gate.judge_evidence("sb3", entries, ["ppo"], tmp_path)
@@ -197,21 +199,21 @@ def test_returns_of_side_b_are_shown_run_by_run(tmp_path):
     assert f"rlregress check --cells {HOPPER}" in cell
 
 
-def test_lines_that_only_one_side_has_are_told_from_those_that_changed():
+def test_added_and_removed_lines_are_not_changed_ones():
     """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
     old = [f"    line {number}" for number in range(30)]
     new = [*old[:5], "    new", *old[5:20], *old[21:]]
-    listed = diff_texts("f", old, new, (1, 101))
-    first, second = listed.groups
+    difference = diff_texts("f", old, new, (1, 101))
+    first, second = difference.groups
     assert [row.new for row in first if not row.same] == [(106, "new")]
     assert [row.old for row in first if not row.same] == [None]
     assert [(row.old, row.new) for row in second if not row.same] == [((21, "line 20"), None)]
     assert len(first) == len(second) == 7
-    assert listed.left_out == 0
+    assert difference.left_out == 0
 
 
 @pytest.mark.parametrize("name", ["compare", "selftest faults"])
-def test_a_page_that_cannot_be_written_is_said_before_anything_is_started(command, tmp_path, name):
+def test_an_unwritable_page_is_an_error_before_anything_starts(command, tmp_path, name):
     """A folder is no file: one sentence, and nothing is asked."""
     names_given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
     code, text, error = command(*name.split(), *names_given, "--html", str(tmp_path))

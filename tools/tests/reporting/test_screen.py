@@ -1,4 +1,4 @@
-"""What a command prints at its end has room on one screen."""
+"""The last output of a command fits on one screen."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_screen_has_forty_lines_and_the_width_of_the_window(name):
-    """Whatever is called however, and however much of it there is."""
+    """Any names and any number of entries fit."""
     for width, lines in screens_of(hostile(NAMES[name])):
         assert_has_room(lines, width)
         assert not any("\x1b" in line for line in lines)
@@ -99,7 +99,7 @@ def test_every_kind_of_result_has_room():
 
 
 def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
-    """Once, however many trainings there are; a training without one is counted."""
+    """A culprit is shown once; a training without one is counted."""
     function = upgrades.function()
     old, new = (f"    loss = {factor} * sum(x)" for factor in ("0.5", "1.0"))
     source = diff_texts("SAC.train", [old], [new], (276, 276))
@@ -126,7 +126,7 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
 
 
 def test_a_culprit_that_explains_more_than_a_screen_is_named():
-    """It keeps its title and the first of what it explains; the other lines are counted."""
+    """The culprit keeps its title and its first effects; further lines are counted."""
     effects = [f"detail number {number} has another answer" for number in range(60)]
     card = Card("title", Badge("changed"), "", culprits=[Culprit("PPO.train, ppo.py:7", effects)])
     lines = [line.plain.strip() for line in screen.lines([card], [("the end", "")], 80)]
@@ -136,7 +136,7 @@ def test_a_culprit_that_explains_more_than_a_screen_is_named():
     assert culprit[-1] == f"and {60 - (len(culprit) - 2)} more lines, on the page"
 
 
-def test_what_has_no_room_is_counted():
+def test_hidden_lines_are_counted():
     """Every list keeps a sentence before any has two, and the rest has a number."""
     texts = [f"sentence {number}" for number in range(60)]
     card = Card("title", Badge("changed"), "", texts, texts, texts)
@@ -162,8 +162,8 @@ def test_more_verdicts_than_lines_leave_the_last_ones():
     assert lines == [text for text, _ in closing[-screen.LINES :]]
 
 
-def test_what_holds_has_no_more_than_its_verdict():
-    """Its notes are on the page: a reader looks for what does not hold."""
+def test_a_framework_that_holds_has_only_its_verdict():
+    """Notes of a framework that holds are on the page only."""
     holding = Card("sb3", Badge("holds"), "Fine.", ["Returns of SAC."], ["kl: inconclusive"])
     fallen = Card("skrl", Badge("regressed"), "Worse.", [], ["a detail"])
     lines = [line.plain for line in screen.lines([fallen, holding], [("verdict sb3: holds", "")])]
@@ -192,8 +192,8 @@ def test_colours_are_for_terminals_that_have_them(monkeypatch, forced, no_colour
     monkeypatch.setenv("TERM", "xterm")
     for name, value in (("FORCE_COLOR", "1" if forced else ""), ("NO_COLOR", no_colour)):
         monkeypatch.setenv(name, value)
-    said: list[str] = []
+    printed: list[str] = []
     card = Card("sb3", Badge("regressed"), "Worse.")
-    window.show(screen.lines([card], [("verdict sb3: regressed", "regressed")]), said.append)
-    assert any("\x1b[31m" in line for line in said) == (forced and not no_colour)
-    assert any("\x1b" in line for line in said) == (forced and not no_colour)
+    window.show(screen.lines([card], [("verdict sb3: regressed", "regressed")]), printed.append)
+    assert any("\x1b[31m" in line for line in printed) == (forced and not no_colour)
+    assert any("\x1b" in line for line in printed) == (forced and not no_colour)

@@ -51,11 +51,11 @@ def _ceiling(share_failing: float, low: float, high: float) -> Law:
 
     ``low`` and ``high`` are shares of the ceiling.
     """
-    lost = 1.0 - (low + high) / 2
-    healthy_mean = 1.0 - share_failing * lost
+    loss = 1.0 - (low + high) / 2
+    healthy_mean = 1.0 - share_failing * loss
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...], drop: float) -> FloatArray:
-        share = share_failing + drop * healthy_mean / lost
+        share = share_failing + drop * healthy_mean / loss
         failing = rng.random(shape) < share
         return np.where(failing, rng.uniform(low, high, shape), 1.0) / healthy_mean
 

@@ -55,7 +55,7 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to the first group of a session.
+    """A change of the first group of a session.
 
     Attributes:
         drop: share of the scale that every return loses.
@@ -78,7 +78,7 @@ CHANGES = (Change(0.1), Change(0.2), Change(0.5), Change(collapsed=0.2))
 
 @dataclass(frozen=True)
 class Evidence:
-    """What sessions of G groups of C cells show at each of K numbers of new runs.
+    """P-values and effects of sessions of G groups of C cells, for each of K numbers of new runs.
 
     Attributes:
         seeds: the numbers of new runs [K].
@@ -96,7 +96,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rejections:
-    """What a gate says of sessions.
+    """The rejections of a gate in many sessions.
 
     Attributes:
         cell_drop, cell_gain: rejected cells [S, G, C].
@@ -207,10 +207,10 @@ def evidence_of(
     values: list[list[FloatArray]] = [[], [], [], [], []]
     for n in seeds:
         after = new[..., :n]
-        for kept, p_value in zip(
+        for kind_values, p_value in zip(
             values, _p_values(before, after.reshape(-1, n), rng), strict=False
         ):
-            kept.append(p_value.reshape(shape))
+            kind_values.append(p_value.reshape(shape))
         values[4].append((after.mean(axis=-1) - mean) / scale)
     drop, drop_mid, gain, gain_mid, effect = map(np.stack, values)
     return Evidence(tuple(seeds), drop, drop_mid, gain, gain_mid, effect)
@@ -251,7 +251,7 @@ def judge_sessions(
     floor: float = 0.05,
     quantities: Sequence[Quantity] = (RETURNS,),
 ) -> Rejections:
-    """What ``sequential.judge_cells`` rejects, for many sessions at once.
+    """Return the rejections of ``sequential.judge_cells``, for many sessions at once.
 
     Args:
         quantities: whose groups follow each other in the evidence; the runs of a cell are those
@@ -292,8 +292,8 @@ def judge_sessions(
         open_cell, open_group = open_cell & ~cell_drop, open_group & ~group_drop
         if look < len(looks.accept_cell):
             open_group &= pooled <= looks.accept_group[look]
-            kept = (open_group | group_drop)[..., None]
-            open_cell &= (p <= looks.accept_cell[look]) | kept
+            stays_open = (open_group | group_drop)[..., None]
+            open_cell &= (p <= looks.accept_cell[look]) | stays_open
     runs = runs.reshape(shape[0], len(quantities), groups, shape[2]).max(axis=1)
     return Rejections(cell_drop, cell_gain, group_drop, group_gain, runs)
 
@@ -314,8 +314,8 @@ def _rejected(
     """
     sessions = len(cell_p)
     family = np.concatenate([cell_p.reshape(sessions, -1), group_p], axis=1)
-    of_family = np.concatenate([np.repeat(weights, cell_p.shape[2]), weights])
-    rejected = holm_adjust(np.minimum(family, 1.0), of_family) < alpha
+    family_weights = np.concatenate([np.repeat(weights, cell_p.shape[2]), weights])
+    rejected = holm_adjust(np.minimum(family, 1.0), family_weights) < alpha
     count = math.prod(cell_p.shape[1:])
     cells = rejected[:, :count].reshape(cell_p.shape) & (cell_effect > floor)
     return cells, rejected[:, count:] & (group_effect > floor)
@@ -350,19 +350,19 @@ def measure(
         sessions = min(_CHUNK, gates - start)
         stored, new = draw_session(rng, sessions, groups, m, seeds[-1], change, laws)
         evidence = evidence_of(stored, new, seeds, rng)
-        for looks, of_plan in zip(plans, values, strict=True):
+        for looks, plan_values in zip(plans, values, strict=True):
             judged = judge_sessions(evidence, looks, alpha)
             same = slice(changed, None)
             rings = judged.cell_drop[:, same].any(axis=(1, 2)) | judged.group_drop[:, same].any(1)
             gains = judged.cell_gain[:, same].any(axis=(1, 2)) | judged.group_gain[:, same].any(1)
-            of_plan[0].extend(rings.astype(float))
-            of_plan[1].extend(gains.astype(float))
-            of_plan[2].extend(judged.group_drop[:, 0].astype(float))
-            of_plan[3].extend(judged.cell_drop[:, 0].mean(axis=1))
+            plan_values[0].extend(rings.astype(float))
+            plan_values[1].extend(gains.astype(float))
+            plan_values[2].extend(judged.group_drop[:, 0].astype(float))
+            plan_values[3].extend(judged.cell_drop[:, 0].mean(axis=1))
             healthy = judged.runs[:, same].reshape(sessions, -1)
             # without another group, the runs are those of the one that changed
-            of_plan[4].extend((healthy if healthy.size else judged.runs[:, 0]).mean(axis=1))
-    return [Measured(*map(_share, of_plan)) for of_plan in values]
+            plan_values[4].extend((healthy if healthy.size else judged.runs[:, 0]).mean(axis=1))
+    return [Measured(*map(_share, plan_values)) for plan_values in values]
 
 
 #: of a group and of its cells: the share that is ``regressed``, and its Monte Carlo error
@@ -420,8 +420,8 @@ def measure_secondary(
             evidence = [evidence_of(stored, new, looks.seeds, rng)]
             for measured in quantities[1:]:
                 goes = -correlation if measured is CRITIC else correlation
-                drawn = draw_secondary(own, stored, new, measured, goes, changed.get(measured, 0.0))
-                evidence.append(evidence_of(*drawn, looks.seeds, own, measured))
+                pair = draw_secondary(own, stored, new, measured, goes, changed.get(measured, 0.0))
+                evidence.append(evidence_of(*pair, looks.seeds, own, measured))
             yield judge_sessions(join_evidence(evidence), looks, alpha, quantities=quantities)
 
     rings: list[float] = []
@@ -438,17 +438,17 @@ def measure_secondary(
 
     def detected_share(quantity: Quantity, change: float) -> DetectedShare:
         group = quantities.index(quantity) * groups
-        of_group: list[float] = []
-        of_cells: list[float] = []
+        group_shares: list[float] = []
+        cell_shares: list[float] = []
         for measured in judged(drop_gates, {quantity: change}):
-            of_group.extend(measured.group_drop[:, group].astype(float))
-            of_cells.extend(measured.cell_drop[:, group].mean(axis=1))
-        return _share(of_group), _share(of_cells)
+            group_shares.extend(measured.group_drop[:, group].astype(float))
+            cell_shares.extend(measured.cell_drop[:, group].mean(axis=1))
+        return _share(group_shares), _share(cell_shares)
 
     grown = [detected_share(CRITIC, math.log(by)) for by in GROWTHS if CRITIC in quantities]
     training = detected_share(TRAINING, 0.2) if TRAINING in quantities else None
-    counted = (_share(rings), _share(gains), _share(runs))
-    return SecondaryRates(*counted, detected_share(RETURNS, 0.2), training, tuple(grown))
+    shares = (_share(rings), _share(gains), _share(runs))
+    return SecondaryRates(*shares, detected_share(RETURNS, 0.2), training, tuple(grown))
 
 
 #: what is judged, and the correlation of the numbers of a run

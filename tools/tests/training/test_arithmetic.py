@@ -34,14 +34,10 @@ if __name__ == "__main__":
 
 
 def run_python(arguments, portable=True, prefix=(), **variables):
-    """Return what a process in portable arithmetic prints, as JSON; each warning is an error."""
-    ended = subprocess.run(
-        [*prefix, sys.executable, "-W", "error", *arguments],
-        env={**worker_launch.worker_environment(portable=portable), **variables},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    """Return the JSON output of a process in portable arithmetic; each warning is an error."""
+    command = [*prefix, sys.executable, "-W", "error", *arguments]
+    environment = {**worker_launch.worker_environment(portable=portable), **variables}
+    return json.loads(subprocess.check_output(command, env=environment, text=True))
 
 
 def test_portable_settings_are_honoured():
@@ -58,8 +54,8 @@ def test_the_stored_digests_are_of_the_operations_of_the_canary():
 
 
 @pytest.mark.parametrize("missing", ["avx2", "fma"])
-def test_a_processor_is_not_told_to_use_what_it_has_not(monkeypatch, missing):
-    """Without AVX2 or FMA nothing is set: the libraries would end the process."""
+def test_a_processor_without_instructions_is_not_configured(monkeypatch, missing):
+    """Without AVX2 or FMA no variable is set."""
     flags = {"avx2", "fma", "avx512f"}
     monkeypatch.setattr(arithmetic, "_processor_flags", lambda: flags)
     assert arithmetic.portable_variables()["NPY_DISABLE_CPU_FEATURES"]
@@ -70,7 +66,7 @@ def test_a_processor_is_not_told_to_use_what_it_has_not(monkeypatch, missing):
 @pytest.mark.nightly
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_children_of_a_portable_process_are_portable(method, tmp_path):
-    """However they are started: by fork, spawn or forkserver."""
+    """Children by fork, spawn or forkserver are portable."""
     script = tmp_path / "children.py"
     script.write_text(_CHILDREN, encoding="utf-8")
     assert arithmetic.explain_native(run_python([str(script), method])) == ""
@@ -86,7 +82,7 @@ def test_children_of_a_portable_process_are_portable(method, tmp_path):
     ids=["NumPy 2.4", "before"],
 )  # fmt: skip
 def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
-    """Before 2.4 NumPy names AVX2 and FMA3; what counts is that it has no wider loops."""
+    """NumPy's names before and after 2.4 give one name; without wider loops it is portable."""
     features = dict.fromkeys(("X86_V3", *dispatched, "AVX2", "FMA3"), True)
     features["AVX512_ICL"] = False
     assert arithmetic._name_loops(dispatched, features) == expected
@@ -97,7 +93,7 @@ def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
 
 @pytest.mark.nightly
 def test_settings_that_come_too_late_are_native():
-    """Libraries that are loaded report what they have chosen, whatever the variables say now."""
+    """Loaded libraries report their choice, whatever the variables are later."""
     late = (
         "import os, torch\ntorch.ones(9).sqrt(), torch.ones(9, 9) @ torch.ones(9, 9)\n"
         "from rlregress.inside import arithmetic\n"
@@ -109,13 +105,13 @@ def test_settings_that_come_too_late_are_native():
 
 
 @pytest.mark.parametrize("library", sorted(PORTABLE))
-@pytest.mark.parametrize("other", ["other", None])
-def test_a_setting_that_is_not_honoured_is_named(library, other):
+@pytest.mark.parametrize("reported_value", ["other", None])
+def test_a_setting_that_is_not_honoured_is_named(library, reported_value):
     """One library that reports something else, or nothing, makes the arithmetic native."""
     reported = {name: value for name, value in PORTABLE.items() if name != library}
-    if other is not None:
-        reported[library] = other
-    expected = f"{library} {other or 'unknown'}, expected {PORTABLE[library]}"
+    if reported_value is not None:
+        reported[library] = reported_value
+    expected = f"{library} {reported_value or 'unknown'}, expected {PORTABLE[library]}"
     assert arithmetic.explain_native(reported) == expected
 
 
@@ -147,7 +143,7 @@ def with_another_bit(result):
 
 
 def test_digests_do_not_depend_on_the_process():
-    """What was drawn before does not change them, and they change nothing that is drawn after."""
+    """Earlier draws do not change the digests, and digests do not change later draws."""
     before = canary.digest_operations()
     torch.manual_seed(3), np.random.seed(3)
     expected = torch.rand(3).tolist(), np.random.rand(3).tolist()

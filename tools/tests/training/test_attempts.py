@@ -37,7 +37,7 @@ def claim(store):
 
 
 def lease_text(**changes):
-    """Return a lease of this process, with what is different about it."""
+    """Return a lease of this process, with some changes."""
     return json.dumps({**asdict(lease.describe_this_process()), **changes})
 
 
@@ -61,7 +61,7 @@ def test_an_attempt_has_a_folder_and_leaves_nothing(store):
 
 
 def test_an_attempt_that_ends_in_an_error_says_so_in_its_lease(store):
-    """Who looks sees why the run is not done, and the next attempt is counted as another one."""
+    """The lease keeps the reason, and the next attempt is counted."""
     with pytest.raises(UserError), claim(store):
         raise UserError("no room")
     assert store.read_lease_holder(job().name)[0].ended == "no room"
@@ -95,8 +95,8 @@ def test_a_failure_that_comes_second_does_not_make_a_run_failed(store):
     assert store.list_contents().failed == set()
 
 
-def test_the_names_of_a_store_say_what_is_in_it(store):
-    """Cells may have dots and slashes in their names; what is being written is no record."""
+def test_the_files_of_a_store_tell_its_runs(store):
+    """Names of cells may have dots and slashes; drafts are no records."""
     cell = job().cell
     for environment in ("ALE/Ring-v5", "Ring.v1"):
         dotted_job = job(cell=type(cell)("some@1.2", "ppo", environment, "some@1.2", "smoke"))
@@ -112,7 +112,7 @@ def test_the_names_of_a_store_say_what_is_in_it(store):
     assert contents.leases == {job().name}
 
 
-def test_who_does_not_wait_is_told_that_a_run_is_held(store):
+def test_a_held_run_is_an_error_without_waiting(store):
     """The run is left to the attempt that has it."""
     text = "seed 0 is being done by another attempt"
     with claim(store), pytest.raises(worker_launch.HeldElsewhere, match=text):
@@ -123,7 +123,7 @@ def test_who_does_not_wait_is_told_that_a_run_is_held(store):
     "attempt", ["/some/folder", "", "..", "../../x", "a/b", "x\n", ".", "x" * 300]
 )
 def test_a_lease_that_names_no_attempt_has_nothing_removed(store, tmp_path, attempt):
-    """What an attempt has left is removed by its name, which leads nowhere else."""
+    """Only the folder of a valid attempt name is removed."""
     precious = tmp_path.parent / "x"
     precious.mkdir(exist_ok=True)
     folder = str(precious) if attempt == "/some/folder" else attempt
@@ -204,7 +204,7 @@ def test_no_second_result_is_lost(store):
 
 
 def test_every_damaged_record_is_kept(store):
-    """Under the first name that is free, whatever the name of the record is like."""
+    """Each damaged record gets the first free name."""
     path = store.path(job())
     path.parent.mkdir()
     for number in range(3):
@@ -216,7 +216,7 @@ def test_every_damaged_record_is_kept(store):
     assert texts == {"damaged 0", "damaged 1", "damaged 2"}
 
 
-def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
+def test_foreign_files_in_a_store_are_ignored(store, tmp_path):
     """Neither files of others, nor what links lead to, nor folders in place of marks."""
     cell = store.path(job()).parent
     (cell / "deep" / "deeper").mkdir(parents=True)
@@ -235,7 +235,7 @@ def test_what_lies_in_a_store_and_is_no_run_is_left_alone(store, tmp_path):
 
 
 def test_a_folder_in_place_of_a_mark_loses_no_result(store):
-    """What marks a run as failed is beside its record, and not needed for it."""
+    """A mark that cannot be written does not cost the record."""
     path = store.path(job())
     path.with_suffix(".failed").mkdir(parents=True)
     assert store.put_record(job(), content(job()), "one")
@@ -259,7 +259,7 @@ def test_a_host_may_be_called_as_it_likes(store, monkeypatch, host):
 
 
 def test_numbers_that_no_attempt_has_are_not_taken(store):
-    """Of a lease and of progress: what is beyond all reason says nothing, and breaks nothing."""
+    """Impossible numbers of a lease or a progress file are ignored."""
     path = make_lease(store, "")
     for number in ("9" * 4300, str(2**53)):
         plain = lease_text(ended="x", restarts=7)

@@ -46,7 +46,7 @@ def job_of(framework: str, algorithm: str, environment: str, **changes: Any) -> 
     return read
 
 
-def part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: None):
+def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: None):
     """The record of a process that trains, or the signal that ended it.
 
     Args:
@@ -80,15 +80,15 @@ def part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: None):
 def _stop_after(steps: int) -> None:
     count = episodes.Episodes._step
 
-    def counted(self, episode) -> None:
+    def count_step(self, episode) -> None:
         count(self, episode)
         if self._steps == steps:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    episodes.Episodes._step = counted  # type: ignore[method-assign]
+    episodes.Episodes._step = count_step  # type: ignore[method-assign]
 
 
-def finished(content: dict[str, Any] | int) -> dict[str, Any]:
+def require_finished(content: dict[str, Any] | int) -> dict[str, Any]:
     """The record of a run that has ended well."""
     assert isinstance(content, dict)
     assert content["status"] == "finished", content["failure"]
@@ -115,25 +115,22 @@ TRAININGS = every(9, [
 
 @pytest.mark.parametrize(("framework_name", "algorithm", "environment"), TRAININGS)
 def test_a_continued_run_is_the_uninterrupted_one(tmp_path, framework_name, algorithm, environment):
-    """Stopped before its first update, amid an episode and late: its record says the same.
-
-    Weights, evaluations, training episodes, critic and diagnostics; only how it came about differs.
-    """
+    """Stopped before its first update, amid an episode and late, a run has the same record."""
     job = job_of(framework_name, algorithm, environment)
-    uninterrupted = finished(part(job, tmp_path / "never"))
+    uninterrupted = require_finished(train_part(job, tmp_path / "never"))
     checkpoint_path = tmp_path / "checkpoint"
     stops = (1, 150, 230)
     for number, steps in enumerate(stops):
-        assert part(job, checkpoint_path, f"{number}", steps) == signal.SIGTERM
-    continued = finished(part(job, checkpoint_path, "last"))
+        assert train_part(job, checkpoint_path, f"{number}", steps) == signal.SIGTERM
+    continued = require_finished(train_part(job, checkpoint_path, "last"))
     assert run_record.outcome(continued) == run_record.outcome(uninterrupted)
     came_about = continued["attempt"]["continued"]
-    assert [each["attempt"] for each in came_about] == ["0", "1", "2"]
+    assert [continuation["attempt"] for continuation in came_about] == ["0", "1", "2"]
     # a loop is whole after a rollout, or what is collected between two updates
     hyperparameters = job["hyperparameters"]
     whole_steps = hyperparameters.get("rollout_steps") or hyperparameters["steps_per_collection"]
     done = [-(-steps // whole_steps) * whole_steps for steps in stops]
-    assert [each["steps"] for each in came_about] == done
+    assert [continuation["steps"] for continuation in came_about] == done
     assert uninterrupted["attempt"] == {"continued": [], "begun_anew": ""}
 
 
@@ -142,8 +139,8 @@ def interrupted(tmp_path_factory):
     """Job, checkpoint after 150 steps, and record without an interruption, of SAC on Pendulum."""
     folder = tmp_path_factory.mktemp("interrupted")
     job = job_of("sb3", "sac", "Pendulum-v1")
-    uninterrupted = finished(part(job, folder / "never"))
-    assert part(job, folder / "checkpoint", "1", 150) == signal.SIGTERM
+    uninterrupted = require_finished(train_part(job, folder / "never"))
+    assert train_part(job, folder / "checkpoint", "1", 150) == signal.SIGTERM
     return job, folder / "checkpoint", uninterrupted
 
 
@@ -184,7 +181,7 @@ FORGOTTEN = {
     [pytest.param(name, marks=() if number < 2 else pytest.mark.nightly)
      for number, name in enumerate(FORGOTTEN)],
 )  # fmt: skip
-def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
+def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
     """Control: without any one part of its state a continued run has another record."""
     job, checkpoint_path, uninterrupted = interrupted
     shutil.copy(checkpoint_path, tmp_path / "checkpoint")
@@ -198,7 +195,7 @@ def test_what_is_forgotten_shows(tmp_path, interrupted, forgotten):
     def seed() -> None:
         pickled.load = without
 
-    continued = finished(part(job, tmp_path / "checkpoint", before=seed))
+    continued = require_finished(train_part(job, tmp_path / "checkpoint", before=seed))
     same = run_record.outcome(continued) == run_record.outcome(uninterrupted)
     assert same == (forgotten == "nothing")
 
@@ -218,25 +215,25 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
     expected_head = checkpoint.head(checkpoint_path)
     me, mine = os.getuid(), os.getegid()
     #: mode, owner and group of the file, of its folder, of the store -> what is said of it
-    own, shared, other = (0o755, me, mine), (0o2775, me, mine), 4321
+    own, shared, them = (0o755, me, mine), (0o2775, me, mine), 4321
     cases = [
         ((0o600, me, mine), own, own, ""),
         ((0o664, me, mine), (0o775, me, mine), own, ""),
         ((0o664, 0, mine), own, own, ""),
         ((0o644, me, mine), (0o1777, me, mine), own, ""),
-        ((0o664, other, mine), shared, shared, ""),
-        ((0o664, other, mine), (0o2775, other, mine), shared, ""),
+        ((0o664, them, mine), shared, shared, ""),
+        ((0o664, them, mine), (0o2775, them, mine), shared, ""),
         ((0o666, me, mine), own, own, "everybody may write to it"),
         ((0o644, me, mine), (0o777, me, mine), own, "everybody may write to its folder"),
         ((0o644, me, mine), own, (0o777, me, mine), "everybody may write to its store"),
-        ((0o664, other, other), (0o3777, me, other), own, "the group 4321, .* may write to it"),
-        ((0o644, other, mine), (0o3777, me, mine), own, "it belongs to the user 4321"),
-        ((0o664, me, other), own, own, "the group 4321, .* may write to it"),
-        ((0o644, me, mine), (0o775, me, other), own, "the group 4321, .* may write to its folder"),
-        ((0o644, me, mine), (0o755, other, mine), own, "its folder belongs to the user 4321"),
-        ((0o644, me, mine), own, (0o755, other, mine), "its store belongs to the user 4321"),
-        ((0o644, other, mine), own, own, "it belongs to the user 4321"),
-        ((0o664, other, mine), shared, own, "it belongs to the user 4321"),
+        ((0o664, them, them), (0o3777, me, them), own, "the group 4321, .* may write to it"),
+        ((0o644, them, mine), (0o3777, me, mine), own, "it belongs to the user 4321"),
+        ((0o664, me, them), own, own, "the group 4321, .* may write to it"),
+        ((0o644, me, mine), (0o775, me, them), own, "the group 4321, .* may write to its folder"),
+        ((0o644, me, mine), (0o755, them, mine), own, "its folder belongs to the user 4321"),
+        ((0o644, me, mine), own, (0o755, them, mine), "its store belongs to the user 4321"),
+        ((0o644, them, mine), own, own, "it belongs to the user 4321"),
+        ((0o664, them, mine), shared, own, "it belongs to the user 4321"),
     ]
     paths = (copy_path, copy_path.parent, copy_path.parent.parent)
     for *rights, text in cases:
@@ -281,6 +278,6 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
         assert not copy_path.exists()
         assert copy_path.with_name("checkpoint.damaged").read_bytes() == damaged
     copy_path.write_bytes(cases["cut off"])
-    anew = finished(part(job, copy_path))
+    anew = require_finished(train_part(job, copy_path))
     assert run_record.outcome(anew) == run_record.outcome(uninterrupted)
     assert "cannot be read: ValueError: its content does not" in anew["attempt"]["begun_anew"]

@@ -128,10 +128,10 @@ def _cases():
     ]
 
 
-@pytest.mark.parametrize(("adapter", "of"), _cases())
-def test_a_trained_critic_predicts_the_returns_of_the_ring(adapter, of):
-    """Where the value is known, a trained critic is right; the same without its learning is not."""
-    trained, discount = _trained(adapter, of)
+@pytest.mark.parametrize(("adapter", "algorithm"), _cases())
+def test_a_trained_critic_predicts_the_returns_of_the_ring(adapter, algorithm):
+    """A trained critic predicts the known value; a constant one does not."""
+    trained, discount = _trained(adapter, algorithm)
     evaluator = Evaluator(lambda: Ring(LimitIs.TERMINATION), episodes=2)
     episodes = evaluator.episodes(trained.policy)
     accuracy = assess(episodes, trained.value, discount)

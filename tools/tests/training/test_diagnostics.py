@@ -1,4 +1,4 @@
-"""What a training logs of its updates: read from the framework, summed up at the end."""
+"""Diagnostics that a framework logs are read and summed up at the end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _adapters_with(algorithm):
 
 
 def test_the_end_is_the_last_tenth_of_the_updates():
-    """Of 20 values the last two count, of three the last; what is not exposed is None."""
+    """The last two of 20 values count, the last of three; an unexposed diagnostic is None."""
     logged = {"entropy": [*range(18), 4.0, 6.0], "kl": [1.0, 2.0, 0.5]}
     assert at_the_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
     assert at_the_end("ppo", {"kl": [0.0, math.nan]}) == {"entropy": None, "kl": None}
@@ -49,7 +49,7 @@ def test_the_end_is_the_last_tenth_of_the_updates():
 
 
 def test_every_diagnostic_can_be_judged():
-    """What a record may hold is known as a quantity of the verdicts, under the same name."""
+    """Every recorded diagnostic is a quantity of the verdicts, under the same name."""
     assert {name for names in DIAGNOSTICS.values() for name in names} == set(quantities.DIAGNOSTICS)
 
 

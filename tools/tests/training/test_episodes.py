@@ -42,7 +42,7 @@ def test_every_episode_has_its_return_and_its_length():
 
 
 def test_an_episode_that_is_cut_off_by_a_reset_does_not_count():
-    """What a reset breaks off has no return, and adds nothing to the next episode."""
+    """An episode that a reset ends has no return, and adds nothing to the next one."""
     episodes = Episodes()
     environment = episodes.watch(Countdown(2))
     environment.reset()
@@ -61,7 +61,7 @@ def _through(environment, steps):
 
 
 def test_the_latest_episodes_are_those_of_the_last_third():
-    """Of six episodes of two steps the last two are kept whole, with their final observation."""
+    """The last two of six episodes are kept whole, with their final observation."""
     episodes = Episodes()
     _through(episodes.watch(Countdown(2, truncated=True)), 12)
     latest = episodes.latest()
@@ -89,14 +89,14 @@ def test_at_least_the_last_episode_is_there():
     environment.env.length = 5
     environment.step(0)
     _through(environment, 4)
-    (ended,) = episodes.latest()
-    assert (len(ended.rewards), ended.terminated) == (5, True)
+    (last,) = episodes.latest()
+    assert (len(last.rewards), last.terminated) == (5, True)
 
 
 def test_the_late_return_is_that_of_the_last_third():
-    """Of 90 steps: those after step 60, at least the last one; one that is not finite spoils it."""
-    ended = [(30, 1.0, 30), (60, 2.0, 30), (70, 4.0, 10), (90, 6.0, 20)]
-    assert late_return(ended, 90) == 5.0
-    assert late_return(ended[:2], 90) == 2.0
+    """Episodes that end after step 60 of 90 count, at least the last one; a NaN spoils the mean."""
+    episodes = [(30, 1.0, 30), (60, 2.0, 30), (70, 4.0, 10), (90, 6.0, 20)]
+    assert late_return(episodes, 90) == 5.0
+    assert late_return(episodes[:2], 90) == 2.0
     assert late_return([], 90) is None
-    assert late_return([*ended, (90, float("nan"), 1)], 90) is None
+    assert late_return([*episodes, (90, float("nan"), 1)], 90) is None

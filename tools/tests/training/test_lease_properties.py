@@ -56,12 +56,12 @@ class Trying:
 
 
 @dataclass
-class Held:
-    """What the file of a lease has to say."""
+class LeaseState:
+    """The expected content of the file of a lease."""
 
     by: Trying
     age: int = 0
-    ended: bool = False
+    is_over: bool = False
     killed: bool = False
 
 
@@ -77,7 +77,7 @@ class Leases(RuleBasedStateMachine):
         self.patch.setattr(lease, "BEAT_SECONDS", 3600.0)
         self.store = Store(Path(tempfile.mkdtemp()))
         self.all: list[Trying] = []
-        self.held: dict[int, Held] = {}
+        self.lease_states: dict[int, LeaseState] = {}
         #: seed -> age of what a replacement that died has left
         self.rights: dict[int, int] = {}
         #: seed -> returns, in the order in which they were put
@@ -96,21 +96,21 @@ class Leases(RuleBasedStateMachine):
 
     def _claimed(self, seed: int, host: str) -> Any:
         self.patch.setattr(lease, "_identify_machine", lambda: host)
-        held = self.held.get(seed)
-        over = held is None or held.ended
-        over = over or (held.killed if held.by.host == host else held.age > STALE_SECONDS)
-        in_the_way = held is not None and over and seed in self.rights
+        state = self.lease_states.get(seed)
+        over = state is None or state.is_over
+        over = over or (state.killed if state.by.host == host else state.age > STALE_SECONDS)
+        in_the_way = state is not None and over and seed in self.rights
         attempt_found = self.store.claim(job(seed))
         assert (attempt_found is not None) == (over and not in_the_way)
         if in_the_way and self.rights[seed] > STALE_SECONDS:
             del self.rights[seed]
         if attempt_found is None:
             return multiple()
-        restarts = held.by.attempt.lease.holder.restarts + 1 if held else 0
+        restarts = state.by.attempt.lease.holder.restarts + 1 if state else 0
         assert attempt_found.as_dict()["restarts"] == restarts
         trying = Trying(seed, host, attempt_found)
         self.all.append(trying)
-        self.held[seed] = Held(trying)
+        self.lease_states[seed] = LeaseState(trying)
         return trying
 
     @rule(trying=attempts)
@@ -118,13 +118,13 @@ class Leases(RuleBasedStateMachine):
         """A heart keeps its lease, or sees that another attempt has it."""
         if not trying.holds:
             return
-        held = self.held.get(trying.seed)
-        mine = held is None or held.by is trying
+        state = self.lease_states.get(trying.seed)
+        mine = state is None or state.by is trying
         assert trying.attempt.lease._touch() == mine
         assert trying.attempt.lease.is_lost != mine
         trying.holds, trying.silent = mine, 0
         if mine:
-            self.held[trying.seed] = Held(trying)
+            self.lease_states[trying.seed] = LeaseState(trying)
 
     @rule(seconds=PAUSES)
     def pause(self, seconds: int) -> None:
@@ -133,8 +133,8 @@ class Leases(RuleBasedStateMachine):
             for path in (self._lease(seed), self._right(seed)):
                 if path.exists():
                     os.utime(path, (path.stat().st_mtime - seconds,) * 2)
-        for held in self.held.values():
-            held.age += seconds
+        for state in self.lease_states.values():
+            state.age += seconds
         for trying in self.all:
             trying.silent += seconds
         self.rights = {seed: age + seconds for seed, age in self.rights.items()}
@@ -144,15 +144,15 @@ class Leases(RuleBasedStateMachine):
         """A process ends without a word: its host can see that, others cannot."""
         trying.holds = False
         trying.attempt.lease._ended.set()
-        held = self.held.get(trying.seed)
-        if held and held.by is trying and not held.ended:
+        state = self.lease_states.get(trying.seed)
+        if state and state.by is trying and not state.is_over:
             path = self._lease(trying.seed)
             written = path.stat().st_mtime
             last_holder = lease.read_holder(path)
             assert last_holder is not None
             trying.attempt.lease._write(replace(last_holder, begun=last_holder.begun - 1))
             os.utime(path, (written,) * 2)
-            held.killed = True
+            state.killed = True
 
     @rule(target=attempts, trying=attempts)
     def overtake(self, trying: Trying) -> Any:
@@ -162,48 +162,48 @@ class Leases(RuleBasedStateMachine):
 
     @rule(seed=SEEDS)
     def die_amid_a_replacement(self, seed: int) -> None:
-        """What is left of it stands in the way for a while."""
-        if seed in self.held and seed not in self.rights:
+        """The remains of a dead replacement block the lease for a while."""
+        if seed in self.lease_states and seed not in self.rights:
             self._right(seed).touch()
             self.rights[seed] = 0
 
     @rule(trying=consumes(attempts), final_return=RETURNS)
     def finish(self, trying: Trying, final_return: float) -> None:
-        """Whoever ends a run, in time or late, does not overwrite what is there."""
+        """An attempt that ends, in time or late, never overwrites a result."""
         results, run = self.results[trying.seed], job(trying.seed)
         fields = {"final_return": final_return, "time": {"wall_seconds": float(len(results))}}
         with trying.attempt:
             is_first = self.store.put_record(run, content(run) | fields, trying.attempt.id)
             assert is_first == (not results)
         results.append(final_return)
-        self._gives_back(trying, ended=False)
+        self._gives_back(trying, is_over=False)
 
     @rule(trying=consumes(attempts))
     def stop(self, trying: Trying) -> None:
         """An attempt that ends in an error says so, if the lease is still its own."""
         with pytest.raises(UserError), trying.attempt:
             raise UserError("no room")
-        self._gives_back(trying, ended=True)
+        self._gives_back(trying, is_over=True)
 
-    def _gives_back(self, trying: Trying, ended: bool) -> None:
+    def _gives_back(self, trying: Trying, is_over: bool) -> None:
         trying.holds = False
-        held = self.held.get(trying.seed)
-        if held and held.by is trying:
-            if ended:
-                self.held[trying.seed] = Held(trying, ended=True)
+        state = self.lease_states.get(trying.seed)
+        if state and state.by is trying:
+            if is_over:
+                self.lease_states[trying.seed] = LeaseState(trying, is_over=True)
             else:
-                del self.held[trying.seed]
+                del self.lease_states[trying.seed]
 
     @invariant()
     def a_run_has_one_holder(self) -> None:
-        """Of all whose hearts beat; and its lease names that one."""
+        """Among live attempts at most one holds a run, and the lease names it."""
         for seed in (0, 1):
-            of_run = [trying for trying in self.all if trying.seed == seed and trying.holds]
-            alive = [trying for trying in of_run if trying.silent <= STALE_SECONDS]
+            holders = [trying for trying in self.all if trying.seed == seed and trying.holds]
+            alive = [trying for trying in holders if trying.silent <= STALE_SECONDS]
             assert len(alive) <= 1
-            said, held = lease.read_holder(self._lease(seed)), self.held.get(seed)
-            assert (said and said.attempt) == (held and held.by.attempt.id)
-            assert all(held is not None and held.by is trying for trying in alive)
+            holder, state = lease.read_holder(self._lease(seed)), self.lease_states.get(seed)
+            assert (holder and holder.attempt) == (state and state.by.attempt.id)
+            assert all(state is not None and state.by is trying for trying in alive)
 
     @invariant()
     def no_result_is_lost(self) -> None:
@@ -215,7 +215,7 @@ class Leases(RuleBasedStateMachine):
             assert record is None or record["time"] == {"wall_seconds": 0.0}
             records = [record] if record else []
             records += map(run_record.read, path.parent.glob(f"{path.stem}.*.duplicate"))
-            returns = [each["final_return"] for each in records]
+            returns = [record["final_return"] for record in records]
             assert sorted(returns) == sorted(set(results))
 
     def teardown(self) -> None:

@@ -30,17 +30,17 @@ time.sleep(600)
 
 @pytest.fixture
 def path(tmp_path) -> Path:
-    """Where a lease may lie."""
+    """Return a path for a lease."""
     return tmp_path / "run.lease"
 
 
-def left_by(path: Path, **changes) -> None:
-    """The lease of an attempt, with what is different about it."""
+def write_lease(path: Path, **changes) -> None:
+    """Write the lease of an attempt, with some changes."""
     path.write_text(json.dumps(asdict(replace(lease.describe_this_process(), **changes))))
 
 
 def take_after(path: Path, later: float = 0.0) -> bool:
-    """Whether a new attempt gets the lease, when nobody has touched it for so many seconds."""
+    """Return whether a new attempt gets the lease after so many seconds without a heartbeat."""
     for lease_file in (path, path.with_name(f"{path.name}.over")):
         if later and lease_file.exists():
             os.utime(lease_file, (time.time() - later,) * 2)
@@ -48,10 +48,10 @@ def take_after(path: Path, later: float = 0.0) -> bool:
 
 
 def test_of_many_that_find_a_lease_that_is_over_one_gets_it(path):
-    """It is replaced by one, and the others see the new one."""
+    """One replaces it, and the others see the new one."""
     with ThreadPoolExecutor(8) as threads:
         for round in range(30):
-            left_by(path, attempt=f"over-{round}", begun=1)
+            write_lease(path, attempt=f"over-{round}", begun=1)
             leases = [Lease(path) for _ in range(8)]
             begin = threading.Barrier(8)
 
@@ -94,11 +94,8 @@ def test_the_lease_of_a_killed_process_is_over_at_once(path):
 
 @pytest.mark.parametrize("machine", ["of another boot", "", None])
 def test_the_lease_of_another_machine_is_over_when_its_heart_has_stopped(path, machine):
-    """Where processes cannot be looked up the heartbeat decides, after ten beats without one.
-
-    So it does of a process that died between making the file and writing to it.
-    """
-    path.touch() if machine is None else left_by(path, machine=machine)
+    """Without a process to look up, also in an empty lease, ten missing heartbeats end it."""
+    path.touch() if machine is None else write_lease(path, machine=machine)
     assert STALE_SECONDS == 10 * BEAT_SECONDS
     assert not take_after(path, later=STALE_SECONDS - 10)
     assert take_after(path, later=STALE_SECONDS + 10)
@@ -111,21 +108,21 @@ def test_the_lease_of_another_machine_is_over_when_its_heart_has_stopped(path, m
 def test_a_task_that_slurm_starts_again_has_ended_before(path, monkeypatch, task, restarts, over):
     """The same task with a higher count of restarts, on whatever node, takes the lease at once."""
     before = {"SLURM_JOB_ID": task} | ({"SLURM_RESTART_COUNT": restarts} if restarts else {})
-    left_by(path, machine="of another node", slurm=before)
+    write_lease(path, machine="of another node", slurm=before)
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "2")
     assert take_after(path) == over
 
 
-def test_who_is_taken_for_dead_sees_that_it_has_lost_its_lease(path, monkeypatch):
-    """It is told once, and leaves the lease of the other as it is."""
+def test_an_attempt_notices_that_it_has_lost_its_lease(path, monkeypatch):
+    """It is notified, and leaves the lease of the other unchanged."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.01)
     values = threading.Event()
     lease_held = Lease(path)
     lease_held.on_lost = values.set
     assert lease_held.take()
     path.unlink()
-    left_by(path, attempt="the-other")
+    write_lease(path, attempt="the-other")
     assert values.wait(10)
     assert lease_held.is_lost
     lease_held.give_back("stopped")

@@ -1,4 +1,4 @@
-"""Descriptions of machines: what several had a part in is told of all of them."""
+"""Descriptions of machines are joined where they differ."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import torch
 
 from rlregress.inside import machine
 
-ONE = {"cpu": "A", "instructions": "AVX2", "python": "3.11.7", "torch_threads": 1}
+MACHINE = {"cpu": "A", "instructions": "AVX2", "python": "3.11.7", "torch_threads": 1}
 
 
-def test_what_two_machines_have_in_common_is_told_once():
+def test_common_fields_of_two_machines_are_listed_once():
     """A run that was continued elsewhere names both, where they differ."""
-    assert machine.join_descriptions([ONE, ONE]) == ONE
-    both = machine.join_descriptions([ONE, ONE | {"cpu": "B", "torch_threads": 2}])
-    assert both == ONE | {"cpu": "A and B", "torch_threads": "1 and 2"}
+    assert machine.join_descriptions([MACHINE, MACHINE]) == MACHINE
+    both = machine.join_descriptions([MACHINE, MACHINE | {"cpu": "B", "torch_threads": 2}])
+    assert both == MACHINE | {"cpu": "A and B", "torch_threads": "1 and 2"}
 
 
-def test_a_machine_in_words_leaves_out_what_is_not_known():
+def test_the_text_of_a_machine_leaves_out_unknown_fields():
     """Records of before a field was noted have none."""
-    assert machine.text(ONE) == "A, AVX2, Python 3.11.7, threads: 1"
-    assert machine.text(ONE, ["instructions"]) == "AVX2"
+    assert machine.text(MACHINE) == "A, AVX2, Python 3.11.7, threads: 1"
+    assert machine.text(MACHINE, ["instructions"]) == "AVX2"
     assert machine.text({"cpu": "A", "libc": ""}) == "A"
     assert machine.text({"libc": ""}) == "unknown"
 

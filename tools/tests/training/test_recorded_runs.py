@@ -1,4 +1,4 @@
-"""What a record holds is checked when it is read, whatever its seal says."""
+"""The content of a record is checked when it is read, whatever its seal says."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sound(seed: int = 0, **names: str) -> dict:
 
 
 def with_value(content: dict, place: str, value: object) -> dict:
-    """The record with another value at a place; what decides its key is not its own then."""
+    """Return the record with another value at a place; the key is not updated."""
     *above, name = place.split(".")
     inner = content
     for key in above:
@@ -68,7 +68,7 @@ def put(folder, name: str, content: dict):
 
 @pytest.mark.parametrize("place", WRONG)
 def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
-    """Whatever the seal says, ``verify`` names it, in one line; the model finds it, not the key."""
+    """``verify`` names it in one line; the model, not the key, finds it."""
     for number, value in enumerate(WRONG[place]):
         put(tmp_path, f"0000-{number}", with_value(sound(), place, value))
     result = audit.verify_store(Store(tmp_path), None)
@@ -81,7 +81,7 @@ def test_a_sealed_record_of_another_kind_is_refused(tmp_path, place):
         assert place in ("key", "job.cell.other") or "does not fit its key" not in str(values.value)
 
 
-def test_what_a_later_version_writes_beside_is_kept(tmp_path):
+def test_fields_of_a_later_version_are_kept(tmp_path):
     """A store may be shared by two versions: neither sets the other's records aside."""
     content = sound() | {"later": [1]}
     content["time"]["later"] = content["critic"]["later"] = "x"

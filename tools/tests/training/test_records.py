@@ -89,7 +89,7 @@ def test_a_file_that_cannot_be_replaced_leaves_nothing_beside_it(tmp_path):
 
 
 def test_a_record_that_cannot_be_read_is_not_called_damaged(store):
-    """What stands in its place is said: here a folder."""
+    """The message names the folder in place of the record."""
     path = store.path(job())
     path.unlink()
     path.mkdir()
@@ -115,7 +115,7 @@ def test_a_record_that_can_be_read_is_not_set_aside(store):
 
 
 def test_a_store_makes_nothing_until_something_is_written(tmp_path):
-    """To look into a store whose folder is not there leaves it so."""
+    """A look into a missing store does not make its folder."""
     assert Store(tmp_path / "runs").find_record(job()) is None
     assert not (tmp_path / "runs").exists()
 
@@ -125,12 +125,12 @@ def test_a_damaged_record_is_reported_without_a_line_of_code(store):
     usual = warnings.formatwarning
     try:
         warn_in_words()
-        listed = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
-        other = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
+        text = warnings.formatwarning("it is damaged", DamagedRecord, "store.py", 7, "code()")
+        second = warnings.formatwarning("it is old", DeprecationWarning, "store.py", 7, "code()")
     finally:
         warnings.formatwarning = usual
-    assert listed == "rlregress: it is damaged\n"
-    assert "store.py:7: DeprecationWarning: it is old" in other
+    assert text == "rlregress: it is damaged\n"
+    assert "store.py:7: DeprecationWarning: it is old" in second
 
 
 def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
@@ -140,8 +140,8 @@ def test_a_record_under_the_name_of_another_run_is_not_taken_for_it(store):
     assert "they differ in seed" in store.describe_damage(job(seed=1))
 
 
-def test_a_link_to_nothing_in_the_place_of_a_record_is_said(store, tmp_path):
-    """It is neither a record nor a place for one."""
+def test_a_dangling_link_in_place_of_a_record_is_an_error(store, tmp_path):
+    """The message says to remove the link."""
     store.path(job(seed=1)).symlink_to(tmp_path / "gone")
     with pytest.raises(UserError, match="a link with a missing target is in its place; remove it"):
         store.put_record(job(seed=1), content(job(seed=1)), "attempt")
@@ -155,7 +155,7 @@ def test_a_record_that_contradicts_itself_is_set_aside(store):
         recorded_runs.read_record(path)
 
 
-def test_what_is_not_finite_has_a_word_in_json():
+def test_infinite_values_become_null():
     """NaN and infinity become null: a record is valid JSON for every reader."""
     values = [run_record.finite_or_none(x) for x in (1.5, float("nan"), float("inf"))]
     assert json.dumps(values) == "[1.5, null, null]"

@@ -39,7 +39,7 @@ def short(adapter) -> Protocol:
 @pytest.fixture(scope="module")
 def with_floor(adapter, short):
     """A training with the floor in between, and the steps of optimisers outside and inside it."""
-    counted = {False: 0, True: 0}
+    optimizer_steps = {False: 0, True: 0}
     inside = [False]
     work = Floor.work
 
@@ -49,21 +49,21 @@ def with_floor(adapter, short):
         inside[0] = False
 
     def count(*_):
-        counted[inside[0]] += 1
+        optimizer_steps[inside[0]] += 1
 
     hook = register_optimizer_step_post_hook(count)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Floor, "work", noted)
         trained, blocks = throughput_measurement.train_with_floor(adapter, "ppo", short, 0)
     hook.remove()
-    return trained, blocks, counted
+    return trained, blocks, optimizer_steps
 
 
 def test_a_training_has_the_gradient_steps_that_it_is_credited_with(with_floor, short):
     """The framework's optimiser steps as often as the protocol says, the floor's in every block."""
-    trained, blocks, counted = with_floor
-    assert counted[False] == short.updates(1, trained.steps + 1) > 0
-    assert counted[True] == sum(block.updates for block in blocks) > 0
+    trained, blocks, optimizer_steps = with_floor
+    assert optimizer_steps[False] == short.updates(1, trained.steps + 1) > 0
+    assert optimizer_steps[True] == sum(block.updates for block in blocks) > 0
 
 
 def test_blocks_cover_the_training_between_its_checkpoints(with_floor, short):
@@ -145,10 +145,8 @@ def test_an_algorithm_without_a_plan_is_named():
         ("= 256\n", "= 256\nrollout_step = 1\n", "unknown .*'rollout_step'.*'rollout_steps'"),
     ],
 )
-def test_what_is_wrong_with_the_protocol_is_named(
-    adapter, tmp_path, monkeypatch, old, new, message
-):
-    """Before anything is trained, with what was expected."""
+def test_an_error_in_the_protocol_is_named(adapter, tmp_path, monkeypatch, old, new, message):
+    """A wrong protocol is named with the expectation, before anything is trained."""
     text = (suite.baselines() / "throughput.toml").read_text()
     assert old in text
     (tmp_path / "throughput.toml").write_text(text.replace(old, new))
@@ -161,6 +159,6 @@ def test_what_is_wrong_with_the_protocol_is_named(
 
 @pytest.mark.usefixtures("warm_python")
 def test_a_process_that_fails_tells_its_last_words(adapter):
-    """What it ended with is in the sentence."""
+    """The message has the process's own error."""
     with pytest.raises(UserError, match="has no algorithm 'a2c'"):
         throughput_measurement.measure_throughput(adapter.name, "a2c", 0)

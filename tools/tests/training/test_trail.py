@@ -42,8 +42,8 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_differs_shows_in_its_own_digest(kind):
-    """The first digest of the first update that differs is that of what was changed."""
+def test_a_difference_shows_in_its_own_digest(kind):
+    """The first differing digest of the first differing update names the changed kind."""
     expected, observed = digests()[0], digests(**DIFFERENT[kind])[0]
     differing = [a != b for a, b in zip(expected, observed, strict=True)]
     assert KINDS[differing.index(True)] == kind

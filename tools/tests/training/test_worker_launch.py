@@ -45,10 +45,7 @@ def test_a_run_leaves_one_record(finished, job):
 
 
 def test_a_record_says_everything_that_it_rests_on(finished, job):
-    """Versions, seed, hyperparameters, processor, one thread, times and the curve are recorded.
-
-    So are the return of the training's last third, and how well the critic predicts its episodes.
-    """
+    """The record has job, machine, times, curve, training return and accuracy of the critic."""
     _, record = finished
     assert record["job"]["versions"] == dict(job.versions)
     assert record["job"]["seed"] == job.seed
@@ -59,8 +56,8 @@ def test_a_record_says_everything_that_it_rests_on(finished, job):
     assert record["time"]["cpu_seconds"] > 0
     assert [steps for steps, _ in record["curve"]] == [256, 512]
     assert record["final_return"] == pytest.approx(sum(record["curve"][-1][1]) / 2)
-    late = [each for at, *each in record["episodes"] if at > record["steps"] * 2 / 3]
-    assert record["training_return"] == pytest.approx(sum(each[0] for each in late) / len(late))
+    late = [row for at, *row in record["episodes"] if at > record["steps"] * 2 / 3]
+    assert record["training_return"] == pytest.approx(sum(row[0] for row in late) / len(late))
     # a reward of 1 a step: as many states as the lengths of the last ten episodes say
     assert record["critic"]["states"] == sum(length for _, length in late[-10:])
     assert {"bias", "bootstrapped", "explained_variance"} < set(record["critic"])
@@ -92,7 +89,7 @@ gymnasium.register("Accident-v0", make)
 #: failure. Of each kind one at every commit.
 KILLED = "os.kill(os.getpid(), signal.SIG{})"
 UNDONE = worker_launch.Interrupted
-LEFT: list[tuple[str, str, type[Exception] | str]] = [
+ACCIDENTS_AND_RESULTS: list[tuple[str, str, type[Exception] | str]] = [
     ("IN_TRAINING", KILLED.format("HUP"), UNDONE),
     ("IN_TRAINING", "raise MemoryError", UserError),
     ("IN_TRAINING", KILLED.format("SEGV"), "ended with status -11; its last output:\n"),
@@ -114,33 +111,33 @@ LEFT: list[tuple[str, str, type[Exception] | str]] = [
 
 
 @pytest.mark.parametrize(
-    ("when", "what", "left"),
+    ("when", "code", "expected"),
     [
-        pytest.param(*of, id=" ".join(of[:2]), marks=pytest.mark.nightly if number > 4 else ())
-        for number, of in enumerate(LEFT)
+        pytest.param(*row, id=" ".join(row[:2]), marks=pytest.mark.nightly if number > 4 else ())
+        for number, row in enumerate(ACCIDENTS_AND_RESULTS)
     ],
 )
-def test_a_failed_run_is_one_whose_framework_failed(job, tmp_path, monkeypatch, when, what, left):
-    """What people, schedulers, limits and the machine do to a worker leaves the run undone."""
+def test_only_errors_of_the_framework_fail_a_run(job, tmp_path, monkeypatch, when, code, expected):
+    """Signals, limits and machine errors leave a run undone; errors of the framework fail it."""
     (tmp_path / "accidents.py").write_text(ACCIDENTS)
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv(when, what)
+    monkeypatch.setenv(when, code)
     other_job = replace(job, cell=replace(job.cell, environment="accidents:Accident-v0"))
     store = Store(tmp_path / "runs")
-    if isinstance(left, str):
+    if isinstance(expected, str):
         record = worker_launch.do_run(other_job, store)
         assert record["status"] == "failed"
-        assert left in record["failure"]
+        assert expected in record["failure"]
         assert record["final_return"] is None
         return
-    with pytest.raises(left):
+    with pytest.raises(expected):
         worker_launch.do_run(other_job, store)
     assert not store.list_contents().done
     assert not store.list_contents().failed
 
 
 def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_path):
-    """What a checkpoint holds may be at fault: the run is done from its beginning, and says why."""
+    """A run that fails after a checkpoint is done again from its beginning, and says why."""
     short = replace(job, protocol=Protocol(256, 128, 1))
     store = Store(tmp_path)
     checkpoint_path = store.path(short).with_suffix(".checkpoint")

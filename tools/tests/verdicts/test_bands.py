@@ -1,4 +1,4 @@
-"""Published bands: what the printed numbers are, and what they can and cannot say."""
+"""Published bands are recovered from printed numbers, and judged as coarse checks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_five_seed_band_is_a_coarse_check(n, hypotheses, drop):
     assert bands.smallest_band_drop(5, n, hypotheses) == pytest.approx(drop, abs=0.06)
 
 
-def test_the_stated_drop_is_seen_with_80_per_cent_power():
+def test_the_stated_drop_is_detected_with_80_per_cent_power():
     """Simulated: a drop of band_detects standard deviations is rejected in 80 % of the cases."""
     rng = np.random.default_rng(5)
     drop, rejected = bands.smallest_band_drop(5, 5, 8), []
@@ -98,7 +98,7 @@ def test_a_wide_band_is_inconclusive_not_holds():
     assert verdict["cell"].visible_drop > 0.5 * 838.6
 
 
-def test_a_narrow_band_sees_nothing_within_the_floor():
+def test_a_narrow_band_detects_nothing_within_the_floor():
     """5 % of 1000, and what five against five seeds of such a band vary by."""
     sample = BandSample(recover_band(1000.0, 1.0), [1000.0, 1001, 999, 1000, 1001])
     verdict = judge_bands({"c": sample})
@@ -124,7 +124,7 @@ def test_a_band_of_width_zero_is_judged_by_counts_of_failing_seeds():
 
 @pytest.mark.parametrize(("half", "seeds"), [(-1.0, 5), (1.0, 1), (float("nan"), 5)])
 def test_a_band_that_cannot_be_used_is_named(half, seeds):
-    """The error says what was found and what was expected."""
+    """The error names the found values and the expectation."""
     with pytest.raises(UserError, match="cannot be used: it needs finite"):
         recover_band(10.0, half, seeds)
 

@@ -54,7 +54,7 @@ def test_a_monte_carlo_p_value_is_never_below_one_draw():
 
 
 def test_a_small_p_value_is_drawn_again_with_more():
-    """Where 20 000 draws find one or two as extreme, the share is known to a tenth of it."""
+    """A share of one or two in 20 000 draws is drawn again, to a tenth of its size."""
     rng = np.random.default_rng(5)
     stored, new = rng.normal(0, 1, 20), rng.normal(-0.8, 1, 20)
     p = permutation_p_value(stored, new, np.random.default_rng(6))
@@ -67,7 +67,7 @@ def test_a_small_p_value_is_drawn_again_with_more():
 
 
 def test_drawing_again_keeps_the_level():
-    """Of comparisons without a difference a share of p has a p-value of at most p."""
+    """Without a difference, at most a share of p has a p-value of at most p."""
     rng = np.random.default_rng(8)
     returns = rng.normal(0, 1, (1000, 30))
     # at 80 draws every p-value up to one in eight is drawn again
@@ -99,9 +99,9 @@ def test_monte_carlo_agrees_with_enumeration():
     rng = np.random.default_rng(1)
     stored, new = rng.normal(1.0, 1, (30, 8)), rng.normal(0.4, 1, (30, 6))
     exact = permutation_p_values(stored, new, rng).drop
-    drawn = permutation_p_values(stored, new, rng, max_exact=0).drop
+    estimated = permutation_p_values(stored, new, rng, max_exact=0).drop
     error = np.sqrt(exact * (1 - exact) / 20_000) + 1 / 20_000
-    assert np.all(np.abs(drawn - exact) < 4 * error)
+    assert np.all(np.abs(estimated - exact) < 4 * error)
 
 
 def test_at_a_ceiling_the_p_value_is_that_of_fishers_exact_test():
@@ -148,7 +148,7 @@ def test_holm_steps_down_over_names():
 
 
 def test_holm_controls_the_family_where_single_tests_do_not():
-    """Of 20 true hypotheses one or more is rejected in at most 5 % of the families."""
+    """At most 5 % of the families of 20 true hypotheses have a rejection."""
     p = np.random.default_rng(2).random((20_000, 20))
     assert (p < 0.05).any(axis=1).mean() > 0.6
     error = np.sqrt(0.05 * 0.95 / len(p))

@@ -1,4 +1,4 @@
-"""What the gate can see: the stated drops are seen with the stated power."""
+"""The gate detects the stated drops with the stated power."""
 
 from __future__ import annotations
 
@@ -46,10 +46,7 @@ def test_the_table_of_the_documentation_is_reproduced(m, n, hypotheses, drop):
               (30, (1.3, 1.3, 1.5, 1.6))]),
 )  # fmt: skip
 def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, printed):
-    """The sequential gate's drops are the printed ones, 0 to 0.2 sd above those of one look.
-
-    Of a single hypothesis up to 0.5: what three runs accept is lost to the looks that come after.
-    """
+    """Printed drops are 0 to 0.2 sd above those of one look, 0.5 for a single hypothesis."""
     for hypotheses, drop in zip((1, 8, 24, 81), printed, strict=True):
         detected = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, seed=1)
         assert detected.drop == pytest.approx(drop, abs=0.05 + 4 * detected.mc_error)
@@ -58,17 +55,17 @@ def test_three_looks_detect_nearly_what_twelve_new_seeds_at_once_detect(m, print
         assert -0.07 < drop - at_once < (0.5 if hypotheses == 1 else 0.2)
 
 
-def test_what_three_looks_see_has_80_per_cent_power():
+def test_the_drop_of_three_looks_has_80_per_cent_power():
     """The gate's own looks reject the stated drop in 80 % of fresh simulations, half of it not."""
     rng = np.random.default_rng(18)
     m, hypotheses, size = 10, 9, 1_000
     drop = smallest_drop(m, SEQUENTIAL_LOOKS, hypotheses, repetitions=4_000).drop
     stored, new = rng.standard_normal((size, m)), rng.standard_normal((size, 20))
 
-    def power(lost):
+    def power(loss):
         undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
         for n, weight, accept in THREE_LOOKS:
-            p = permutation_p_values(stored, new[:, :n] - lost, rng, max_exact=20_000).drop
+            p = permutation_p_values(stored, new[:, :n] - loss, rng, max_exact=20_000).drop
             rejected |= undecided & (p < weight * 0.05 / hypotheses)
             undecided &= p <= accept
         return rejected.mean()
@@ -77,7 +74,7 @@ def test_what_three_looks_see_has_80_per_cent_power():
     assert power(drop / 2) < 0.5
 
 
-def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
+def test_the_common_drop_of_three_looks_has_80_per_cent_power():
     """Sessions of one group reject the stated common drop in 80 %, and use few runs without it."""
     rng = np.random.default_rng(19)
     size, k, m, sd = 400, 4, 10, 0.3
@@ -96,11 +93,11 @@ def test_the_common_drop_that_three_looks_see_has_80_per_cent_power():
 
 
 def test_the_normal_law_gives_nearly_the_power_of_the_t_test():
-    """On normal returns the permutation test sees what the pooled t-test sees."""
+    """On normal returns both tests detect the same drop."""
     for m, n, hypotheses in ((10, 10, 1), (20, 10, 8), (30, 20, 8)):
         detected = smallest_drop(m, single_look(n), hypotheses)
-        of_t_test = noncentral_t_drop(m, n, 0.05 / hypotheses)
-        assert detected.drop == pytest.approx(of_t_test, abs=0.04 + 4 * detected.mc_error)
+        t_test_drop = noncentral_t_drop(m, n, 0.05 / hypotheses)
+        assert detected.drop == pytest.approx(t_test_drop, abs=0.04 + 4 * detected.mc_error)
 
 
 def test_each_comparison_is_rejected_from_its_own_drop_on():
@@ -114,7 +111,7 @@ def test_each_comparison_is_rejected_from_its_own_drop_on():
         assert np.all((p < level) == rejected)
 
 
-def test_a_test_that_cannot_fail_sees_nothing():
+def test_a_test_that_cannot_fail_detects_nothing():
     """Three against three seeds, and five against five among 24 hypotheses: infinite."""
     assert math.isinf(smallest_drop(3, single_look(3)).drop)
     assert math.isinf(smallest_drop(5, single_look(5), 24).drop)
@@ -122,7 +119,7 @@ def test_a_test_that_cannot_fail_sees_nothing():
 
 
 @pytest.mark.parametrize(("m", "n", "k", "hypotheses"), [(10, 5, 8, 9), (5, 5, 2, 3)])
-def test_the_common_drop_of_a_group_is_seen_with_80_per_cent_power(m, n, k, hypotheses):
+def test_the_common_drop_of_a_group_has_80_per_cent_power(m, n, k, hypotheses):
     """Stouffer's z of the permutation tests rejects the stated common drop in 80 %."""
     rng = np.random.default_rng(8)
     drop = smallest_group_drop([m] * k, single_look(n), [0.3] * k, hypotheses)
@@ -144,7 +141,7 @@ def test_a_group_of_ceilings_foretells_nothing():
 
 
 def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
-    """For one cell at 0.05, 10 stored and 10 new seeds see a collapse of half; 5 and 5 do not."""
+    """At 0.05, 10 and 10 seeds detect a collapse of half; 5 and 5 do not."""
     assert ceiling.smallest_rejecting_count(0, 10, 10, 0.05) == 4
     share = ceiling.smallest_detected_share(0, 10, single_look(10), 0.05)
     assert share == pytest.approx(0.5, abs=0.03)
@@ -157,7 +154,7 @@ def test_half_of_the_seeds_collapsing_needs_ten_and_ten():
 
 @pytest.mark.parametrize(("share", "power"), [(0.5, 0.83), (0.2, 0.2)])
 def test_a_collapse_of_some_seeds_is_hard_to_see(share, power):
-    """Of a cell with 20 stored seeds, three looks detect half of them in 83 %, a fifth in 20 %."""
+    """Three looks detect a collapse of half of the seeds in 83 %, of a fifth in 20 %."""
     rng, size = np.random.default_rng(20), 2_000
     failed = (rng.random((size, 20)) < share).cumsum(axis=1)
     undecided, rejected = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
@@ -181,7 +178,7 @@ def test_a_ceiling_is_known_by_its_ties():
 
 @pytest.mark.parametrize("floor", [0.5, 1.0, 2.0])
 def test_a_drop_beyond_a_floor_is_rejected_and_observed_with_the_stated_power(floor):
-    """Of 2000 comparisons of 10 with 5 runs 80 % are rejected and lose more than the floor."""
+    """80 % of 2000 comparisons of 10 with 5 runs are rejected and lose more than the floor."""
     detected = smallest_drop(10, single_look(5), 1, floor=floor).drop
     rng = np.random.default_rng(1)
     stored, new = rng.normal(size=(2000, 10)), rng.normal(size=(2000, 5)) - detected

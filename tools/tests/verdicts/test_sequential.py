@@ -18,19 +18,14 @@ from rlregress.verdicts.rules import CellSample, Rules
 from rlregress.verdicts.sequential import take_looks
 from tools.tests.simulations import simulate_gates
 from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_session, measure
-from tools.tests.verdicts.three_looks import LOOKS, verdicts_at
+from tools.tests.verdicts.three_looks import LOOKS, healthy, verdicts_at
 
 #: looks whose permutations are few enough to be enumerated
 SHORT = dataclasses.replace(LOOKS, seeds=(3, 5, 7))
 
 
-def healthy(seed, size, mean=1000.0, sd=100.0):
-    """Normal returns [size]."""
-    return np.random.default_rng(seed).normal(mean, sd, size)
-
-
 def course(cells, looks=LOOKS, **rules):
-    """What the runs so far decide."""
+    """Return the decisions of the runs so far."""
     return take_looks(cells, dict.fromkeys(cells, looks), Rules(**rules))
 
 
@@ -60,7 +55,7 @@ def test_the_error_is_spent_once():
 
 
 def test_a_healthy_cell_ends_at_the_first_look():
-    """Five runs that return what the stored ones do are enough, and the verdict says so."""
+    """Five unchanged runs end the cell, and the verdict says so."""
     cell = CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))
     used, result = until_decided({"cell": cell})
     verdict = result.cells["cell"]
@@ -71,24 +66,21 @@ def test_a_healthy_cell_ends_at_the_first_look():
 
 
 def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after_six():
-    """What the first look could reject is next to nothing, so that it costs the others nothing."""
+    """The first look spends almost no error, so later looks lose nothing."""
     cells = {"healthy": CellSample(healthy(1, 20, sd=300.0), healthy(2, 20, sd=300.0))}
     cells["ruined"] = CellSample(healthy(3, 20), healthy(4, 20, 500.0))
     used, result = until_decided(cells, SEQUENTIAL_LOOKS)
     assert used == {"healthy": 3, "ruined": 6}
     assert SEQUENTIAL_LOOKS.seeds[:2] == (3, 6)
-    verdicts = {name: (of.verdict, of.look) for name, of in result.cells.items()}
+    verdicts = {name: (verdict.verdict, verdict.look) for name, verdict in result.cells.items()}
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
     alone = Looks(SEQUENTIAL_LOOKS.seeds[:1], SEQUENTIAL_LOOKS.weights[:1])
     assert not alone.could_reject(20, 0.05)
 
 
 @pytest.mark.parametrize("sd", [pytest.param(10.0, marks=pytest.mark.nightly), 30.0])
-def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
-    """Of runs that repeat well the named drops are detected with 80 % power: of cells and groups.
-
-    What the test alone would reject lies within the floor, and would never be called regressed.
-    """
+def test_the_stated_power_is_beyond_the_floor(sd):
+    """Named drops are detected with 80 % power; smaller ones within the floor are not."""
     rng = np.random.default_rng(0)
 
     def session(drop, *names):
@@ -100,7 +92,7 @@ def test_what_is_said_to_be_seen_is_beyond_the_floor(sd):
     def share_regressed(drop, *names):
         kind = ("group", "g") if len(names) > 1 else ("cell", "a")
         courses = [course(session(drop, *names), SHORT) for _ in range(100)]
-        return [each.members[kind].decided for each in courses].count("regressed") / 100
+        return [result.members[kind].decided for result in courses].count("regressed") / 100
 
     alone = verdicts_at(session(0.0, "a"), SHORT).cells["a"]
     both = verdicts_at(session(0.0, "a", "b"), SHORT).groups["g"]
@@ -137,7 +129,7 @@ def test_a_look_waits_for_whole_blocks():
         verdicts_at(cells)
 
 
-def test_runs_beyond_what_a_look_needs_are_not_looked_at():
+def test_runs_beyond_a_look_are_ignored():
     """A cell that was decided after five runs keeps its verdict, whatever ran after them."""
     stored, new = healthy(1, 20), healthy(2, 20)
     first = verdicts_at({"cell": CellSample(stored, new[:5])})
@@ -163,12 +155,12 @@ def test_a_suspicious_group_goes_on_as_a_whole():
     """A cell that looks healthy alone is not accepted while its group does not."""
     cells = group_of(6, 930.0)
     alone = {name: dataclasses.replace(cell, group="") for name, cell in cells.items()}
-    together, apart = course(cells), course(alone)
-    assert all(together.count_looks(name) > 1 for name in cells)
-    assert any(apart.count_looks(name) == 1 for name in cells)
+    grouped, separate = course(cells), course(alone)
+    assert all(grouped.count_looks(name) > 1 for name in cells)
+    assert any(separate.count_looks(name) == 1 for name in cells)
 
 
-def test_a_group_sees_what_its_cells_do_not():
+def test_a_group_detects_a_common_drop():
     """A common drop of 10 % is regressed as a group, with its interval and the look of that."""
     group = verdicts_at(group_of(8, factor=0.9)).groups["g"]
     assert group.verdict == "regressed"
@@ -197,8 +189,8 @@ def test_inconclusive_says_how_many_seeds_would_decide():
 
 
 @pytest.mark.nightly
-def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
-    """With the stored seeds that it names, the gate's own simulation sees the drop."""
+def test_the_suggested_seeds_detect_the_drop():
+    """With the suggested stored seeds the gate's simulation detects the drop."""
     stored = np.tile([0.6, 1.4], 5)  # mean 1, no ceiling above: half of them at the best
     spread = healthy(4, 10, 1.0, 0.45)
     text = suggest_cell_seeds(spread, LOOKS, 9, 0.05, 0.5)
@@ -213,7 +205,7 @@ def test_the_seeds_that_are_said_to_decide_do_see_the_drop():
     assert group.startswith("to detect a common drop of 55%")
 
 
-def test_seeds_that_see_a_drop_just_beyond_the_floor_are_many():
+def test_a_drop_just_beyond_the_floor_takes_many_seeds():
     """0.1 % beyond the floor is observed where the mean is known that well."""
     stored = np.linspace(984.0, 1016.0, 10)
     # 0.84 * 1.08 % * sqrt(2 / n) is 0.1 % for n = 164, and that the test rejects takes fewer
@@ -244,16 +236,16 @@ def test_the_rules_by_hand():
     p, z = [], []
     stored, new = zip(*((cell.stored, cell.new) for cell in cells.values()), strict=True)
     for n in SHORT.seeds:
-        rows = permutation_p_values(stored, [each[:n] for each in new], np.random.default_rng(0))
+        rows = permutation_p_values(stored, [row[:n] for row in new], np.random.default_rng(0))
         assert rows.exact
         p.append(rows.drop)
         z.append(combine_mid_p(rows.drop_mid))
     result = course(cells, SHORT)
     for position, name in enumerate(cells):
-        taken = result.count_looks(name)
-        spent = min(p[k][position] / SHORT.weights[k] for k in range(taken))
+        looks_taken = result.count_looks(name)
+        spent = min(p[k][position] / SHORT.weights[k] for k in range(looks_taken))
         assert verdicts_at(cells, SHORT).cells[name].p_drop == pytest.approx(min(spent, 1))
-        for look in range(taken - 1):  # it went on: not accepted, or kept by its group
+        for look in range(looks_taken - 1):  # it went on: not accepted, or kept by its group
             assert p[look][position] <= SHORT.accept_cell[look] or z[look] <= 0.1
     group = verdicts_at(cells, SHORT).groups["g"]
     looks = range(group.look)
@@ -278,7 +270,7 @@ def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
     assert (p < 0.05).any(axis=(1, 2)).mean() > 0.3
 
 
-def test_three_looks_see_what_twenty_runs_see():
+def test_three_looks_detect_as_much_as_twenty_runs():
     """A drop of 20 % in one group is seen as with 20 runs at once, and more than with five."""
     looks = [SEQUENTIAL_LOOKS, single_look(5), single_look(20)]
     sequential, five, twenty = measure(16, 10, looks, Change(0.2), 80)

@@ -61,9 +61,9 @@ def build(folder: Path, docs: Path | None = None) -> subprocess.CompletedProcess
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a built site."""
     folder = tmp_path_factory.mktemp("site")
-    ended = build(folder)
-    assert ended.returncode == 0, ended.stderr
-    assert "WARNING" not in ended.stderr
+    process = build(folder)
+    assert process.returncode == 0, process.stderr
+    assert "WARNING" not in process.stderr
     return folder
 
 
@@ -78,18 +78,18 @@ class _Loaded(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note what the element loads or leads to."""
-        of = dict(attrs)
-        self.ids.add(of.get("id") or of.get("name") or "")
+        attributes = dict(attrs)
+        self.ids.add(attributes.get("id") or attributes.get("name") or "")
         if tag == "a":
-            self.leads.append(of.get("href") or "")
-        elif tag == "link" and of.get("rel") not in ("stylesheet", "icon", "preload"):
+            self.leads.append(attributes.get("href") or "")
+        elif tag == "link" and attributes.get("rel") not in ("stylesheet", "icon", "preload"):
             return
-        elif address := of.get("src") or of.get("href"):
+        elif address := attributes.get("src") or attributes.get("href"):
             self.loads.append(address)
 
 
 def read(path: Path) -> _Loaded:
-    """What a page of the site loads and leads to."""
+    """Return the addresses that a page of the site loads and links."""
     page = _Loaded()
     page.feed(path.read_text("utf-8"))
     return page
@@ -124,10 +124,10 @@ def test_every_link_of_the_site_leads_somewhere(site):
             if not address or re.match(r"[a-z]+:", name):
                 continue
             place = (path.parent / name).resolve() if name else path
-            there = place.exists() and (
+            exists = place.exists() and (
                 not anchor or place not in built or anchor in built[place].ids
             )
-            if not there:
+            if not exists:
                 dead.append(f"{path.relative_to(site)}: {address}")
     assert dead == []
 
@@ -146,42 +146,42 @@ def test_pages_of_data_hold_all_data(site):
 
 def test_commands_on_pages_of_data_are_understood(site, pytestconfig):
     """Every command that a page made of data names is one that the program takes."""
-    listed = {
+    command_texts = {
         unescape(text)
         for path in site.rglob("*.html")
         for text in re.findall(r"<code>(rlregress \S.*?)</code>", path.read_text("utf-8"))
     }
-    assert "rlregress selftest histories --show --framework sb3" in listed
-    lines = [Command("", 0, " ".join(text.split()), True) for text in sorted(listed)]
+    assert "rlregress selftest histories --show --framework sb3" in command_texts
+    lines = [Command("", 0, " ".join(text.split()), True) for text in sorted(command_texts)]
     assert {
         line.text: why for line in lines if (why := why_not_understood(line, pytestconfig))
     } == {}
 
 
 #: what a page is made of, as elements
-_MADE_OF = ("li", "pre", "table", "h2", "h3", "code", "strong", "em", "p")
+_ELEMENTS = ("li", "pre", "table", "h2", "h3", "code", "strong", "em", "p")
 
 
 def test_a_page_is_the_same_on_github(site):
     """A page has as many items, blocks, tables and paragraphs in the site as on GitHub."""
-    other = {}
+    differing = {}
     for page in page_contents.PAGES:
         docs = suite.root() / "docs"
         inner = page.relative_to(docs).parent if page.is_relative_to(docs) else Path()
         own = {"README": "index", "CONTRIBUTING": "contributing"}.get(page.stem, page.stem)
         name = str(inner / own)
         text = MarkdownIt("commonmark").enable("table").render(page.read_text("utf-8"))
-        listed = (site / f"{name}.html").read_text("utf-8")
-        listed = listed.partition("<article")[2].partition("</article")[0]
-        listed = re.sub(r"<aside.*?</aside>", "", listed, flags=re.DOTALL)
-        for element in _MADE_OF:
-            counts = [len(re.findall(rf"<{element}[ >]", each)) for each in (text, listed)]
+        site_text = (site / f"{name}.html").read_text("utf-8")
+        site_text = site_text.partition("<article")[2].partition("</article")[0]
+        site_text = re.sub(r"<aside.*?</aside>", "", site_text, flags=re.DOTALL)
+        for element in _ELEMENTS:
+            counts = [len(re.findall(rf"<{element}[ >]", content)) for content in (text, site_text)]
             if counts[0] != counts[1]:
-                other[f"{name} <{element}>"] = counts
-    assert other == {}
+                differing[f"{name} <{element}>"] = counts
+    assert differing == {}
 
 
-def test_what_was_divided_is_whole(site, monkeypatch):
+def test_a_divided_page_keeps_every_heading(site, monkeypatch):
     """Every heading of the comparison of all frameworks stands on one page of the site."""
     monkeypatch.syspath_prepend(WEBSITE)
     import data_pages
@@ -189,15 +189,15 @@ def test_what_was_divided_is_whole(site, monkeypatch):
     text = data_pages.build_comparison()
     headings = [h.strip("`") for h in re.findall(r"^##+ (.+)$", text, re.M)]
     folder = [site / "comparison.html", *(site / "comparison").glob("*.html")]
-    listed = "".join(path.read_text("utf-8") for path in folder)
-    plain = re.sub(r"<a class=\"headerlink.*?</a>|</?code>", "", listed)
-    found = re.findall(r"<h[123] id=[^>]*>(.*?)</h[123]>", plain)
+    page_text = "".join(path.read_text("utf-8") for path in folder)
+    plain = re.sub(r"<a class=\"headerlink.*?</a>|</?code>", "", page_text)
+    site_headings = re.findall(r"<h[123] id=[^>]*>(.*?)</h[123]>", plain)
     assert len(headings) > 50
-    assert [heading for heading in headings if heading not in found] == []
+    assert [heading for heading in headings if heading not in site_headings] == []
 
 
 def test_no_page_is_a_giant(site):
-    """No page has more than 200 KB: what is larger was divided."""
+    """No page has more than 200 KB; larger ones are divided."""
     large = {path.name: path.stat().st_size for path in site.rglob("*.html")}
     assert {name: size for name, size in large.items() if size > 200_000} == {}
 
@@ -211,12 +211,12 @@ def test_a_dead_link_ends_the_build(tmp_path):
     page = docs / "how-it-works.md"
     dead = "[a](missing.md) [b](glossary.md#no-such-word) ![c](missing.svg)"
     page.write_text(f"{page.read_text('utf-8')}\n{dead}\n", "utf-8")
-    ended = build(tmp_path / "site", docs)
-    assert ended.returncode != 0
-    warned = [line for line in ended.stderr.splitlines() if line.startswith("WARNING")]
+    process = build(tmp_path / "site", docs)
+    assert process.returncode != 0
+    warned = [line for line in process.stderr.splitlines() if line.startswith("WARNING")]
     names = ("missing.md", "missing.svg", "no-such-word")
     named = sorted(name for line in warned for name in names if name in line)
-    assert named == sorted(names), ended.stderr
+    assert named == sorted(names), process.stderr
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -239,7 +239,7 @@ def served(site: Path) -> Iterator[str]:
 )
 @pytest.mark.parametrize("width", [360, 1600])
 def test_the_site_in_a_browser(served, width):
-    """On a phone and a wide screen the search finds and the filter leaves rows, from one place."""
+    """Search and filter work on a phone and on a wide screen."""
     with Browser() as chromium:
         chromium.open_address(f"{served}/index.html", width, dark=False)
         assert chromium.value("document.documentElement.scrollWidth") <= width
@@ -249,10 +249,10 @@ def test_the_site_in_a_browser(served, width):
             " q.dispatchEvent(new KeyboardEvent('keyup', {bubbles: true})) })"
             "(document.querySelector('.md-search__input'))"
         )
-        found = "document.querySelectorAll('.md-search-result__item a').length"
-        assert chromium.wait(f"{found} > 0"), chromium.value("document.body.innerText")[:500]
+        results = "document.querySelectorAll('.md-search-result__item a').length"
+        assert chromium.wait(f"{results} > 0"), chromium.value("document.body.innerText")[:500]
         light = chromium.value("getComputedStyle(document.body).backgroundColor")
-        text, requested = chromium.said, chromium.asked
+        text, requested = chromium.messages, chromium.requests
         assert text == []
         assert [a for a in requested if not a.startswith((served, "data:", "blob:"))] == []
 
@@ -264,11 +264,11 @@ def test_the_site_in_a_browser(served, width):
             "(f => { f.value = 'critic_loss SCALE'; f.dispatchEvent(new Event('input')) })"
             "(document.querySelector('input.filter'))"
         )
-        left = chromium.value(
+        visible = chromium.value(
             f"{rows}.filter(row => !row.hidden).map(row => row.cells[0].innerText)"
         )
-        assert left == ["sac.critic_loss.scale"]
+        assert visible == ["sac.critic_loss.scale"]
         assert before == len(catalogue.family_details("sac"))
         assert chromium.value("document.querySelector('span.filter').innerText") == f"1 of {before}"
         assert chromium.value("document.documentElement.scrollWidth") <= width
-        assert chromium.said == []
+        assert chromium.messages == []
