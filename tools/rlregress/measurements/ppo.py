@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rlregress.measurements.named_settings import NamedSettings
+
 Inputs = Mapping[str, Any]
 
 _ROWS = 8
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(NamedSettings):
     """A rollout, and an update on it in one minibatch that moves nothing.
 
     Attributes:
@@ -43,11 +45,6 @@ class Settings:
     value_coefficient: float | None = None
     entropy_coefficient: float | None = None
     gradients_clipped: bool = True
-
-    def named(self, **names: str) -> dict[str, Any]:
-        """Return the settings that are not default, by the framework's names."""
-        settings = {theirs: getattr(self, name) for name, theirs in names.items()}
-        return {theirs: number for theirs, number in settings.items() if number is not None}
 
 
 class Effects(NamedTuple):

@@ -5,11 +5,13 @@ The text of a detail in the catalogue says what the vector holds that its measur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
+from rlregress.measurements.named_settings import NamedSettings
 
 Inputs = Mapping[str, Any]
 
@@ -18,7 +20,7 @@ _NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(NamedSettings):
     """A training in environments whose observation is the number of steps since their reset.
 
     Attributes:
@@ -28,12 +30,18 @@ class Settings:
         total: steps that are asked for, as the framework counts them.
         environments: how many are stepped side by side.
         epochs: of each rollout.
-        rewards: of the steps [steps]; None: any that differ.
+        rewards: of the steps [steps]; None: the advantage, or any that differ.
         learning_rate: 0 where nothing has to move.
         monte_carlo: the last of ``steps`` terminates, V(s) is 0 until the update, and discount and
             lambda are 1.
         ratio: of new to old probability, of every sample.
+        ratios: in place of it those of the samples of each rollout, [steps]; 1 in later rollouts.
         target: divergence at which an update stops early; None: as by default.
+        advantage: of every sample, not normalised; value loss and, unless it has a coefficient,
+            entropy have no weight in the loss, and gradients are not clipped.
+        clip_range, entropy_coefficient: None: as by default.
+        falling: the settings that are to fall linearly to 0, as far as the framework offers it;
+            None: as by default.
     """
 
     steps: int
@@ -46,15 +54,29 @@ class Settings:
     learning_rate: float = 0.0
     monte_carlo: bool = False
     ratio: float = 1.0
+    ratios: Sequence[np.ndarray] = ()
     target: float | None = None
+    advantage: float | None = None
+    clip_range: float | None = None
+    entropy_coefficient: float | None = None
+    falling: Collection[str] | None = None
+
+    def falls(self, name: str) -> bool:
+        """Return whether a setting is to fall."""
+        return name in (self.falling or ())
+
+    def ratios_of(self, rollout: int) -> Any:
+        """Return the ratio of all samples of a rollout, or those of each."""
+        if not self.ratios:
+            return self.ratio
+        return self.ratios[rollout] if rollout < len(self.ratios) else 1.0
 
     def script(self) -> dict[str, Any]:
         """Rewards and terminations, each as it is repeated."""
         ends = [0.0] * (self.steps - 1) + [float(self.monte_carlo)]
-        return {
-            "rewards": (1.0, -1.0) if self.rewards is None else self.rewards,
-            "terminated": ends,
-        }
+        by_default = (1.0, -1.0) if self.advantage is None else (self.advantage,)
+        rewards = by_default if self.rewards is None else self.rewards
+        return {"rewards": rewards, "terminated": ends}
 
 
 @dataclass
@@ -187,10 +209,64 @@ def vectorisation(train: Train, i: Inputs) -> np.ndarray:
     return np.array([sum(done), done[0]])
 
 
+def _over_training(train: Train, i: Inputs, **options: Any) -> RecordedTraining:
+    steps = int(i["rollout_steps"])
+    return train(_settings(i, steps, steps * int(i["rollouts"]), **options))
+
+
+def learning_rates(train: Train, i: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
+    """Learning rates of a training over the first one."""
+    start = float(i["learning_rate"])
+    return np.array(_over_training(train, i, learning_rate=start, falling=falling).rates) / start
+
+
+def learning_rates_asked(train: Train, i: Inputs) -> np.ndarray:
+    """Learning rates of a training in which they are to fall."""
+    return learning_rates(train, i, ("learning_rate",))
+
+
+def lowest_learning_rate(train: Train, i: Inputs) -> np.ndarray:
+    """The lowest learning rate of a training that is no multiple of its rollout."""
+    start, steps = float(i["learning_rate"]), int(i["rollout_steps"])
+    settings = Settings(
+        steps, steps, 1, int(i["total_steps"]), learning_rate=start, falling=("learning_rate",)
+    )
+    return np.array([min(train(settings).rates) / start])
+
+
+def adaptive_learning_rate(train: Train, i: Inputs) -> np.ndarray:
+    """Learning rates after updates of known divergences."""
+    start, ratios = float(i["learning_rate"]), list(map(diverging, i["divergences"]))
+    # one update more shows what the last divergence did; its own does not matter
+    total = 2 * (len(ratios) + 1)
+    training = train(Settings(2, 2, 1, total, learning_rate=start, ratios=ratios, falling=()))
+    return np.array(training.rates[1:]) / start
+
+
 def diverging(divergence: float) -> np.ndarray:
     """Two ratios of new to old probability, around 1, whose mean negative logarithm this is."""
     distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
     return np.array([1.0 - distance, 1.0 + distance])
+
+
+def clip_ranges(train: Train, i: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
+    """Clip ranges of a training over the first one, where every ratio is clipped."""
+    start = float(i["clip_range"])
+    training = _over_training(train, i, ratio=2.0, advantage=1.0, clip_range=start, falling=falling)
+    return (-np.array(training.losses) - 1.0) / start
+
+
+def clip_ranges_asked(train: Train, i: Inputs) -> np.ndarray:
+    """Clip ranges that are to fall: alone, then together with the learning rate."""
+    both = ("clip_range",), ("clip_range", "learning_rate")
+    return np.concatenate([clip_ranges(train, i, falling) for falling in both])
+
+
+def entropy_coefficients(train: Train, i: Inputs) -> np.ndarray:
+    """Entropy coefficients that are to fall over the first one."""
+    start, falling = float(i["coefficient"]), ("entropy_coefficient",)
+    training = _over_training(train, i, advantage=0.0, entropy_coefficient=start, falling=falling)
+    return -np.array(training.log_std_gradients) / start
 
 
 #: detail -> its measurement
@@ -205,4 +281,11 @@ MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
     "ppo.early_stop.default": early_stop_default,
     "ppo.early_stop": early_stop,
     "ppo.vectorisation": vectorisation,
+    "ppo.learning_rate.schedule": learning_rates,
+    "ppo.learning_rate.schedule.asked": learning_rates_asked,
+    "ppo.learning_rate.negative": lowest_learning_rate,
+    "ppo.learning_rate.adaptive": adaptive_learning_rate,
+    "ppo.clip_range.schedule": clip_ranges,
+    "ppo.clip_range.schedule.asked": clip_ranges_asked,
+    "ppo.entropy.schedule": entropy_coefficients,
 }

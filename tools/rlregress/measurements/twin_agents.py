@@ -14,10 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from rlregress.measurements.loop_journal import Journal
+from rlregress.measurements.named_settings import NamedSettings
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(NamedSettings):
     """Settings of an agent and its environment. None: the framework's default.
 
     Attributes:
@@ -93,11 +94,6 @@ class Settings:
     activation: str = "relu"
     epsilon: float = 1e-8
     seed: int = 0
-
-    def named(self, **names: str) -> dict[str, Any]:
-        """Return the settings that are not default, by the framework's names."""
-        settings = {theirs: getattr(self, name) for name, theirs in names.items()}
-        return {theirs: number for theirs, number in settings.items() if number is not None}
 
 
 class TwinAgent(Protocol):

@@ -32,6 +32,10 @@ class Loop:
     factor: float = 1.0
     stops: str = "never"
     by_default: float = np.inf
+    fall: object = None
+    falls_by_default: bool = False
+    falls_with_rate: bool = False
+    adapts: tuple = ()
 
     def _parts(self, s, order):
         sizes = s.minibatch_size
@@ -92,7 +96,27 @@ class Loop:
             steps, seen = schedules.stopped_updates(exceeded, s.epochs, s.minibatches, self.stops)
             if exceeded:
                 del training.rates[steps:], training.evaluated[seen:]
+        self._schedule(s, training, rollouts)
         return training
+
+    def _schedule(self, s, training, rollouts):
+        def factors(name):
+            asked = s.falls(name) and (not self.falls_with_rate or s.falls("learning_rate"))
+            if self.fall and (asked if s.falling is not None else self.falls_by_default):
+                return self.fall(s, rollouts, len(training.rates) // rollouts)
+            return np.ones(len(training.rates))
+
+        training.rates = list(s.learning_rate * factors("learning_rate"))
+        if self.adapts:
+            divergences = [schedules.divergence(ratios, "k3") for ratios in s.ratios]
+            rates = schedules.adaptive(divergences, 0.01, *self.adapts)
+            training.rates[1:] = s.learning_rate * rates
+        if s.advantage is not None and s.clip_range is not None:
+            clipped = np.minimum(s.ratio, 1.0 + s.clip_range * factors("clip_range"))
+            training.losses = list(-s.advantage * clipped)
+        if s.entropy_coefficient is not None:
+            coefficients = s.entropy_coefficient * factors("entropy_coefficient")
+            training.log_std_gradients = list(-coefficients)
 
 
 def early(estimator, factor, place):
@@ -100,6 +124,27 @@ def early(estimator, factor, place):
     return {"estimator": estimator, "factor": factor, "stops": place}
 
 
+def linear(schedule, *options):
+    """A way to fall that is the same for a training of any length."""
+    return lambda settings, rollouts, updates: schedule(rollouts, updates, *options)
+
+
+def collected(settings, rollouts, updates):
+    """The share of the steps asked for that is left when a rollout has been collected."""
+    return 1.0 - np.repeat(np.arange(1, rollouts + 1), updates) * settings.steps / settings.total
+
+
+LINEAR = {
+    "by_rollout": linear(schedules.linear_by_rollout),
+    "by_rollout_after_collection": linear(schedules.linear_by_rollout, 1.0),
+    "by_rollout_to_zero": linear(schedules.linear_by_rollout_to_zero),
+    "by_update": linear(schedules.linear_by_update),
+}
+FALLING = {name: {"fall": fall} for name, fall in LINEAR.items()}
+FALLING_BY_DEFAULT = {
+    "constant": {},
+    **{name: {**options, "falls_by_default": True} for name, options in FALLING.items()},
+}
 #: detail -> its measurement, and the options with which the loop is each variant
 KNOWN = {
     "ppo.minibatches": (
@@ -174,6 +219,41 @@ KNOWN = {
         ppo_loop.vectorisation,
         {"all_environments": {}, "per_environment": {"counts_all": False}},
     ),
+    "ppo.learning_rate.schedule": (ppo_loop.learning_rates, FALLING_BY_DEFAULT),
+    "ppo.learning_rate.schedule.asked": (ppo_loop.learning_rates_asked, {"absent": {}, **FALLING}),
+    "ppo.learning_rate.negative": (
+        ppo_loop.lowest_learning_rate,
+        {
+            "constant": {},
+            "negative": {"fall": collected},
+            "stops_at_zero": {"fall": lambda *run: np.maximum(collected(*run), 0.0)},
+            "remainder_dropped": {"fall": LINEAR["by_rollout"], "steps": "remainder_dropped"},
+        },
+    ),
+    "ppo.learning_rate.adaptive": (
+        ppo_loop.adaptive_learning_rate,
+        {
+            "absent": {},
+            "factor_1.5_band_2": {"adapts": (1.5, 2.0)},
+            "factor_1.5_no_band": {"adapts": (1.5, 1.0)},
+            "factor_2_band_2": {"adapts": (2.0, 2.0)},
+            "only_down": {"adapts": (1.5, 2.0, False)},
+            "inverted": {"adapts": (1 / 1.5, 2.0)},
+        },
+    ),
+    "ppo.clip_range.schedule": (ppo_loop.clip_ranges, FALLING_BY_DEFAULT),
+    "ppo.clip_range.schedule.asked": (
+        ppo_loop.clip_ranges_asked,
+        {
+            "absent": {},
+            **FALLING,
+            **{
+                f"{name}_if_learning_rate_too": {**FALLING[name], "falls_with_rate": True}
+                for name in ("by_update", "by_rollout")
+            },
+        },
+    ),
+    "ppo.entropy.schedule": (ppo_loop.entropy_coefficients, {"absent": {}, **FALLING}),
 }
 
 

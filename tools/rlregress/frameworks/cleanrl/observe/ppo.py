@@ -8,21 +8,35 @@ from typing import Any
 import numpy as np
 import torch
 
+from rlregress.frameworks.cleanrl.observe.drivers import measured_by
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import precise
+from rlregress.measurements import ppo
+from rlregress.probing.driven import fill
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import log_epsilon
+from rlregress.probing.layers import last_linear, linear_layers, log_epsilon, ppo_initialisation
 
 
-def policy_loss(source: Source, inputs: Inputs) -> np.ndarray:
-    """The loss of the ratios and advantages of one minibatch."""
-    part = Optimiser(
-        source, len(inputs["ratios"]), norm_adv=False, clip_coef=float(inputs["clip_range"])
+def _update(source: Source, settings: ppo.Settings) -> ppo.Effects:
+    """See ``measurements.ppo.Update``."""
+    flags = settings.named(
+        value_clip="clip_coef", value_coefficient="vf_coef", entropy_coefficient="ent_coef"
     )
-    part.feed_ratio(inputs["ratios"])
-    part.feed(advantages=inputs["advantages"])
-    return np.array([part.value("policy loss", "pg_loss").number("pg_loss")])
+    if settings.value_clip is not None:
+        flags["clip_vloss"] = settings.value_clip > 0.0
+    # one range clips the policy and the value
+    flags.update(settings.named(clip_range="clip_coef"))
+    part = Optimiser(source, settings.count, norm_adv=False, **flags)
+    part.fix_value(settings.value)
+    fill([part.agent.actor_logstd], settings.log_deviation)
+    part.feed_ratio(settings.ratios)
+    part.feed(advantages=settings.advantages, returns=settings.returns, values=settings.old_values)
+    loss = part.value("total loss", "loss")["loss"]
+    parameters = last_linear(part.agent.critic).bias, part.agent.actor_logstd
+    gradients = torch.autograd.grad(loss, parameters)
+    # the norm at the optimiser's step: gradient_clip
+    return ppo.Effects(float(loss), float("nan"), *map(float, gradients))
 
 
 def _losses_of_policy(
@@ -49,64 +63,6 @@ def normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(losses)
 
 
-def _value_loss(
-    source: Source, value: float, returns: Any, old_values: Any = 0.0, **flags: Any
-) -> float:
-    part = Optimiser(source, len(returns), **flags)
-    part.fix_value(value)
-    part.feed(returns=returns, values=old_values)
-    return part.value("value loss", "v_loss").number("v_loss")
-
-
-def value_loss_scale(source: Source, inputs: Inputs) -> np.ndarray:
-    """The value loss before its coefficient."""
-    returns = np.full(int(inputs["batch_size"]), float(inputs["return"]))
-    return np.array([_value_loss(source, inputs["value"], returns, clip_vloss=False)])
-
-
-def _total_loss(source: Source, **terms: float) -> float:
-    """The total loss where each term is a number."""
-    names = {"pg_loss": 0.0, "v_loss": 0.0, "entropy_loss": 0.0, **terms}
-    variables = {name: torch.tensor(number) for name, number in names.items()}
-    return Optimiser(source, 2).value("total loss", "loss", **variables).number("loss")
-
-
-def value_loss_coefficient(source: Source, inputs: Inputs) -> np.ndarray:
-    """The total loss of a value loss of 1."""
-    return np.array([_total_loss(source, v_loss=1.0)])
-
-
-def value_loss_distance(source: Source, inputs: Inputs) -> np.ndarray:
-    """The value loss at each error over that at the first."""
-    returns = np.full(int(inputs["batch_size"]), float(inputs["return"]))
-    losses = np.array(
-        [
-            _value_loss(source, float(inputs["return"]) + error, returns, clip_vloss=False)
-            for error in inputs["errors"]
-        ]
-    )
-    return losses[1:] / losses[0]
-
-
-def _value_clip(source: Source, inputs: Inputs, **flags: Any) -> np.ndarray:
-    losses = [
-        _value_loss(source, inputs["value"], returns, old_values, **flags)
-        for returns, old_values in zip(inputs["returns"], inputs["old_values"], strict=False)
-    ]
-    return np.array([losses[0] / losses[2], losses[1] / losses[2]])
-
-
-def value_clip(source: Source, inputs: Inputs) -> np.ndarray:
-    """Value losses with the clip switched on."""
-    clip = float(inputs["clip_range"])
-    return _value_clip(source, inputs, clip_vloss=True, clip_coef=clip)
-
-
-def value_clip_default(source: Source, inputs: Inputs) -> np.ndarray:
-    """Value losses as by default."""
-    return _value_clip(source, inputs)
-
-
 def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
     """Singular values of the layers of policy and value network, and the largest bias."""
     agent = Optimiser(
@@ -114,19 +70,10 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
         2,
         observations=int(inputs["observation_dimensions"]),
         dimensions=int(inputs["action_dimensions"]),
-    ).agent
-    layers = [
-        layer
-        for network in (agent.actor_mean, agent.critic)
-        for layer in network.modules()
-        if isinstance(layer, torch.nn.Linear)
-    ]
-    extremes = []
-    for layer in layers:
-        singular = torch.linalg.svdvals(layer.weight.detach().double())
-        extremes += [float(singular.min()), float(singular.max())]
-    biases = [float(layer.bias.detach().abs().max()) for layer in layers]
-    return np.array([*extremes, max(biases)])
+    ).agent.double()
+    return np.array(
+        ppo_initialisation(linear_layers(agent.actor_mean) + linear_layers(agent.critic))
+    )
 
 
 def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
@@ -136,20 +83,6 @@ def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
         received.append(environment.received[-1].item())
         stored.append(rollout.vector("actions").item())
     return np.array(received + stored)
-
-
-def entropy_bonus(source: Source, inputs: Inputs) -> np.ndarray:
-    """Derivative of the total loss with respect to the log standard deviation."""
-    part = Optimiser(source, 8, norm_adv=False, ent_coef=float(inputs["coefficient"]))
-    part.fix_value(0.0)
-    part.feed_ratio(np.ones(8))
-    loss = part.value("total loss", "loss")["loss"]
-    return torch.autograd.grad(loss, part.agent.actor_logstd)[0].numpy().reshape(1)
-
-
-def entropy_coefficient(source: Source, inputs: Inputs) -> np.ndarray:
-    """How much an entropy of 1 takes from the total loss."""
-    return np.array([-_total_loss(source, entropy_loss=1.0)])
 
 
 def gradient_clip(source: Source, inputs: Inputs) -> np.ndarray:
@@ -168,19 +101,13 @@ def adam_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([log_epsilon(names["optimizer"], names["agent"].parameters())])
 
 
+_measured = measured_by(_update)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    "ppo.policy_loss.clip": policy_loss,
+    **{id: _measured(measure) for id, measure in ppo.MEASUREMENTS.items()},
     "ppo.advantage_normalisation": normalisation,
     "ppo.advantage_normalisation.epsilon": normalisation_epsilon,
-    "ppo.value_loss.scale": value_loss_scale,
-    "ppo.value_loss.coefficient": value_loss_coefficient,
-    "ppo.value_loss.distance": value_loss_distance,
-    "ppo.value_clip": value_clip,
-    "ppo.value_clip.default": value_clip_default,
+    "ppo.gradient_clip": gradient_clip,
     "ppo.initialisation": initialisation,
     "ppo.action.bounding": action_bounding,
-    "ppo.entropy.bonus": entropy_bonus,
-    "ppo.entropy.coefficient": entropy_coefficient,
-    "ppo.gradient_clip": gradient_clip,
     "ppo.adam.epsilon": adam_epsilon,
 }

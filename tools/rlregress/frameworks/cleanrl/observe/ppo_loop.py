@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from rlregress.frameworks.cleanrl.observe.drivers import measured_by
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     ScriptTraining,
     counter,
@@ -23,19 +23,29 @@ from rlregress.probing.interface import Inputs
 from rlregress.probing.parallel_updates import parallel_gradient
 from rlregress.probing.scripted import end_after
 
+#: a bound on the norm of the gradient that none of them reaches
+_NO_CLIP = 1e9
+
 
 def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
     """See ``measurements.ppo_loop.Train``."""
-    flags: dict[str, Any] = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
+    flags: dict[str, Any] = settings.named(clip_range="clip_coef", entropy_coefficient="ent_coef")
+    if settings.monte_carlo:
+        flags.update(gamma=1.0, gae_lambda=1.0)
+    if settings.advantage is not None:
+        # it is the reward where no state has a value and nothing is to come
+        flags.update(gamma=0.0, max_grad_norm=_NO_CLIP)
     if settings.target is not None:
         flags["target_kl"] = settings.target
         if "kle_stop" in defaults(source.script(SCRIPT)):
             flags["kle_stop"] = True
+    if settings.falling is not None:
+        # no other setting can fall
+        flags["anneal_lr"] = settings.falls("learning_rate")
 
     def at_end(run: Any, number: int) -> None:
-        del number
-        lower_log_prob(run, settings.ratio)
-        if settings.monte_carlo:
+        lower_log_prob(run, settings.ratios_of(number))
+        if settings.monte_carlo or settings.advantage is not None:
             no_values(run)
 
     return train(
@@ -51,10 +61,6 @@ def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
         norm_adv=False,
         **flags,
     )
-
-
-def _bind_source(measure: Callable[..., np.ndarray]) -> Callable[[Source, Inputs], np.ndarray]:
-    return lambda source, inputs: measure(partial(_train, source), inputs)
 
 
 def segments(source: Source, inputs: Inputs) -> np.ndarray:
@@ -73,9 +79,10 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
+_measured = measured_by(_train)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
-    **{id: _bind_source(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _bind_source(parallel_gradient),
+    **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
+    "ppo.parallel_gradient": _measured(parallel_gradient),
     "ppo.segments": segments,
 }
 

@@ -13,7 +13,7 @@ import torch
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import last_linear, linear_layers, ppo_architecture
+from rlregress.probing.layers import linear_layers, ppo_architecture
 
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:
@@ -43,54 +43,6 @@ def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
 
-def value_clip_range(source: Source, inputs: Inputs) -> np.ndarray:
-    """The value loss with the clip, over that without anything to clip."""
-    part = Optimiser(source, 8, clip_vloss=True, clip_coef=float(inputs["policy_clip_range"]))
-    part.fix_value(float(inputs["value"]))
-    losses = []
-    for old in (inputs["old_value"], inputs["value"]):
-        part.feed(returns=inputs["return"], values=old)
-        losses.append(part.value("value loss", "v_loss").number("v_loss"))
-    return np.array([losses[0] / losses[1]])
-
-
-def _value_gradients(source: Source, inputs: Inputs, clip: bool) -> np.ndarray:
-    part = Optimiser(source, 8, clip_vloss=clip, clip_coef=float(inputs["clip_range"]))
-    agent: Any = part.agent
-    bias = last_linear(agent.critic).bias
-    gradients = []
-    for value, expected in zip(inputs["values"], inputs["returns"], strict=False):
-        part.fix_value(float(value))
-        part.feed(returns=expected, values=inputs["old_value"])
-        loss = part.value("value loss", "v_loss")["v_loss"]
-        gradients.append(float(torch.autograd.grad(loss, bias)[0]))
-    return np.array(gradients)
-
-
-def value_clip_gradient(source: Source, inputs: Inputs) -> np.ndarray:
-    """Derivative of the value loss with the clip, over that without."""
-    return _value_gradients(source, inputs, True) / _value_gradients(source, inputs, False)
-
-
-def loss_sign(source: Source, inputs: Inputs) -> np.ndarray:
-    """How the total loss changes with its parts."""
-    coefficient = float(inputs["coefficient"])
-    part = Optimiser(source, 8, norm_adv=False, ent_coef=coefficient)
-    agent: Any = part.agent
-    part.fix_value(0.0)
-
-    def loss(**feed: float) -> float:
-        part.feed_ratio(np.ones(8))
-        part.feed(**{"advantages": 0.0, "returns": 0.0, **feed})
-        return part.value("total loss", "loss").number("loss")
-
-    without = loss()
-    changes = [loss(advantages=1.0) - without, np.sign(loss(returns=1.0) - without)]
-    with torch.no_grad():
-        agent.actor_logstd.fill_(1.0)
-    return np.array([*changes, (loss() - without) / coefficient])
-
-
 def kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
     """Return the divergence that the script compares with its threshold."""
     part = Optimiser(source, len(inputs["ratios"]))
@@ -114,9 +66,6 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "ppo.networks": networks,
     "ppo.log_std": log_std,
     "ppo.action.distribution": action_distribution,
-    "ppo.value_clip.range": value_clip_range,
-    "ppo.value_clip.gradient": value_clip_gradient,
-    "ppo.loss.sign": loss_sign,
     "ppo.advantage_normalisation.single": normalisation_of_one,
     "ppo.kl_estimator": kl_estimator,
 }

@@ -6,14 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from rlregress.frameworks.contrib.observe.helpers.on_policy_classes import KINDS
-from rlregress.frameworks.sb3.observe import (
-    ppo,
-    ppo_loop,
-    ppo_networks,
-    ppo_schedules,
-    rollout,
-    traps,
-)
+from rlregress.frameworks.sb3.observe import ppo, ppo_loop, ppo_networks, rollout, traps
 from rlregress.frameworks.sb3.observe.helpers import on_policy
 from rlregress.probing.interface import Probe
 
@@ -22,7 +15,7 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_BY_CLASS = on_policy.by_class(ppo, ppo_loop, ppo_networks, ppo_schedules, rollout, traps)
+_BY_CLASS = on_policy.by_class(ppo, ppo_loop, ppo_networks, rollout, traps)
 
 
 def probe_of(detail: str, name: str) -> Probe:

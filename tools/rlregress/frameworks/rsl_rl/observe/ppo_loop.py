@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,11 +25,23 @@ def _train(settings: loop.Settings) -> trainings.AgentTraining:
     environments = [
         counting(settings.total, **settings.script()) for _ in range(settings.environments)
     ]
-    gamma: Mapping[str, Any] = {"gamma": 1.0, "lam": 1.0} if settings.monte_carlo else {}
+    options: dict[str, Any] = settings.named(
+        clip_range="clip_param", entropy_coefficient="entropy_coef"
+    )
+    if settings.monte_carlo:
+        options.update(gamma=1.0, lam=1.0)
+    if settings.advantage is not None:
+        no_weights = {"value_loss_coef": 0.0, "entropy_coef": 0.0}
+        options = {**no_weights, "max_grad_norm": trainings.NO_CLIP, **options}
 
     def prepare(agent: Any) -> None:
         if settings.monte_carlo:
             make_constant(compat.network(agent, "critic"), 0.0)
+
+    def change(storage: Any) -> None:
+        if settings.advantage is not None:
+            trainings.feed(storage, advantages=settings.advantage)
+        trainings.lower(storage, settings.ratio)
 
     return trainings.train(
         Vectorised(*environments),
@@ -39,8 +51,8 @@ def _train(settings: loop.Settings) -> trainings.AgentTraining:
         num_learning_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
         prepare=prepare,
-        change=lambda storage: trainings.lower(storage, settings.ratio),
-        **gamma,
+        change=change,
+        **options,
     )
 
 
@@ -56,54 +68,6 @@ def _segments(inputs: Inputs) -> np.ndarray:
     environment = counting(limit, truncated=end_after(limit), restarts=True)
     training = trainings.train(environment, 3, steps=5, change=look)
     return np.array([*np.concatenate(training.stored), any(terminal)])
-
-
-def _scheduled(
-    inputs: Inputs, change: Callable[[Any], None] | None = None, **algorithm: Any
-) -> trainings.AgentTraining:
-    steps, minibatches = int(inputs["rollout_steps"]), int(inputs["minibatches"])
-    return trainings.train(
-        counting(steps),
-        int(inputs["rollouts"]),
-        steps=steps,
-        num_mini_batches=minibatches,
-        change=change,
-        **algorithm,
-    )
-
-
-def _requested_rates(inputs: Inputs) -> np.ndarray:
-    start = float(inputs["learning_rate"])
-    # the only other schedule follows the divergence
-    return np.array(_scheduled(inputs, learning_rate=start).rates) / start
-
-
-def _clip_range(inputs: Inputs) -> np.ndarray:
-    def change(storage: Any) -> None:
-        trainings.feed(storage, advantages=1.0)
-        trainings.lower(storage, 2.0)
-
-    training = _scheduled(
-        inputs,
-        change,
-        learning_rate=trainings.FROZEN,
-        clip_param=float(inputs["clip_range"]),
-        value_loss_coef=0.0,
-        entropy_coef=0.0,
-    )
-    return (-np.array(training.losses) - 1.0) / float(inputs["clip_range"])
-
-
-def _entropy(inputs: Inputs) -> np.ndarray:
-    start = float(inputs["coefficient"])
-    training = _scheduled(
-        inputs,
-        lambda storage: trainings.feed(storage, advantages=0.0),
-        learning_rate=trainings.FROZEN,
-        entropy_coef=start,
-        max_grad_norm=trainings.NO_CLIP,
-    )
-    return -np.array(training.log_std_gradients) / start
 
 
 def diverge(storage: Any, divergence: float) -> None:
@@ -161,9 +125,5 @@ PROBES: Mapping[str, Probe] = {
     },
     "ppo.parallel_gradient": partial(parallel_gradient, _train),
     "ppo.segments": _segments,
-    "ppo.learning_rate.schedule.asked": _requested_rates,
     "ppo.learning_rate.adaptive": _adaptive,
-    "ppo.clip_range.schedule": _clip_range,
-    "ppo.clip_range.schedule.asked": lambda i: np.tile(_clip_range(i), 2),
-    "ppo.entropy.schedule": _entropy,
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,12 +12,19 @@ import numpy as np
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
+from rlregress.frameworks.sb3.observe.helpers import ppo_trainings, ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, measured
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.parallel_updates import parallel_gradient
 from rlregress.probing.scripted import counting, end_after
+
+#: setting that may fall -> its name
+_SCHEDULED = {
+    "learning_rate": "learning_rate",
+    "clip_range": "clip_range",
+    "entropy_coefficient": "ent_coef",
+}
 
 
 def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
@@ -24,12 +33,30 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
         counting(settings.total, kind.environment, **settings.script())
         for _ in range(settings.environments)
     ]
-    gamma = {"gamma": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
-    target = {} if settings.target is None else {"target_kl": settings.target}
+    options: dict[str, Any] = {}
+    if settings.monte_carlo:
+        options.update(gamma=1.0, gae_lambda=1.0)
+    if settings.target is not None:
+        options["target_kl"] = settings.target
+    if settings.advantage is not None:
+        options.update(
+            normalize_advantage=False, vf_coef=0.0, ent_coef=0.0, max_grad_norm=ppo_updates.NO_CLIP
+        )
+    for name, own in _SCHEDULED.items():
+        number = getattr(settings, name)
+        if number is not None:
+            options[own] = _falling(number) if settings.falls(name) else number
 
     def prepare(agent: Any) -> None:
         if settings.monte_carlo:
             kind.be_constant(agent, 0.0)
+
+    rollouts = itertools.count()
+
+    def change(buffer: Any) -> None:
+        _lower(buffer, settings.ratios_of(next(rollouts)))
+        if settings.advantage is not None:
+            buffer.advantages[:] = settings.advantage
 
     training = ppo_trainings.train(
         kind,
@@ -38,18 +65,41 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
         n_steps=settings.steps,
         batch_size=settings.minibatch_size,
         n_epochs=settings.epochs,
-        learning_rate=settings.learning_rate,
         prepare=prepare,
-        change=lambda buffer: _lower(buffer, settings.ratio),
-        **gamma,
-        **target,
+        change=change,
+        **options,
     )
     training.environments = environments
     return training
 
 
+def _falling(start: float) -> Callable[[float], float]:
+    """A schedule as SB3 wants it: of the share of the training that is left, which falls from 1."""
+    return lambda progress: progress * start
+
+
 def _lower(buffer: Any, ratios: Any) -> None:
     buffer.log_probs -= np.log(np.atleast_1d(ratios))[:, None].astype(np.float32)
+
+
+def _entropy_coefficients(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    train = partial(_train, kind)
+    try:
+        return loop.entropy_coefficients(train, inputs)
+    except TypeError:
+        # a function is refused when the update multiplies with it
+        return loop.entropy_coefficients(lambda s: train(replace(s, falling=None)), inputs)
+
+
+def _adam_epsilon_custom(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+    del inputs
+    agent = kind.make(
+        kind.environment(),
+        n_steps=8,
+        batch_size=8,
+        policy_kwargs={"optimizer_kwargs": {"weight_decay": 0.0}},
+    )
+    return np.log10([agent.policy.optimizer.param_groups[0]["eps"]])
 
 
 def _kl_estimator(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
@@ -81,6 +131,8 @@ def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     **{id: partial(measured(measure, _train), OF_PPO) for id, measure in loop.MEASUREMENTS.items()},
+    "ppo.entropy.schedule": partial(_entropy_coefficients, OF_PPO),
+    "ppo.adam.epsilon.custom": partial(_adam_epsilon_custom, OF_PPO),
     "ppo.kl_estimator": partial(_kl_estimator, OF_PPO),
     "ppo.parallel_gradient": partial(measured(parallel_gradient, _train), OF_PPO),
     "ppo.segments": partial(_segments, OF_PPO),

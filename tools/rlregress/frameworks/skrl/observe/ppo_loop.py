@@ -25,8 +25,18 @@ def _train(settings: loop.Settings) -> AgentTraining:
     environments = [
         counting(settings.total, **settings.script()) for _ in range(settings.environments)
     ]
-    gamma = {"discount_factor": 1.0, "gae_lambda": 1.0} if settings.monte_carlo else {}
-    target = {} if settings.target is None else {"kl_threshold": settings.target}
+    options: dict[str, Any] = settings.named(clip_range="ratio_clip", target="kl_threshold")
+    if settings.monte_carlo:
+        options.update(discount_factor=1.0, gae_lambda=1.0)
+    if settings.advantage is not None:
+        options["value_loss_scale"] = 0.0
+    if settings.falls("learning_rate"):
+        # it is stepped after each epoch
+        ends = {"start_factor": 1.0, "end_factor": 0.0}
+        rollouts = settings.total // settings.steps
+        options["learning_rate_scheduler"] = LinearLR
+        options["learning_rate_scheduler_kwargs"] = {**ends, "total_iters": rollouts}
+    changed = settings.ratio != 1.0 or settings.advantage is not None
 
     def prepare(training: Training) -> None:
         if settings.monte_carlo:
@@ -40,9 +50,8 @@ def _train(settings: loop.Settings) -> AgentTraining:
         learning_epochs=settings.epochs,
         learning_rate=settings.learning_rate,
         prepare=prepare,
-        change=None if settings.ratio == 1.0 else feed(ratios=settings.ratio),
-        **gamma,
-        **target,
+        change=feed(settings.advantage or 0.0, ratios=settings.ratio) if changed else None,
+        **options,
     )
     training.environments = environments
     return training
@@ -107,42 +116,6 @@ def _segments(inputs: Inputs) -> np.ndarray:
     return np.array([*np.concatenate(training.stored), terminal])
 
 
-def _scheduled(inputs: Inputs, change: Any = None, **settings: Any) -> AgentTraining:
-    n = int(inputs["rollout_steps"])
-    return train(
-        n * int(inputs["rollouts"]),
-        rollouts=n,
-        mini_batches=int(inputs["minibatches"]),
-        change=change,
-        **settings,
-    )
-
-
-def _falling(rollouts: int) -> Mapping[str, Any]:
-    """Settings of a learning rate that falls to 0: the schedule is stepped after each epoch."""
-    ends = {"start_factor": 1.0, "end_factor": 0.0, "total_iters": rollouts}
-    return {"learning_rate_scheduler": LinearLR, "learning_rate_scheduler_kwargs": ends}
-
-
-def _rates(inputs: Inputs, **settings: Any) -> np.ndarray:
-    start = float(inputs["learning_rate"])
-    return np.array(_scheduled(inputs, learning_rate=start, **settings).rates) / start
-
-
-def _negative(inputs: Inputs) -> np.ndarray:
-    start, n = float(inputs["learning_rate"]), int(inputs["rollout_steps"])
-    steps = int(inputs["total_steps"])
-    training = train(steps, rollouts=n, learning_rate=start, **_falling(steps // n))
-    return np.array([min(training.rates) / start])
-
-
-def _clip_range(inputs: Inputs) -> np.ndarray:
-    clip = float(inputs["clip_range"])
-    settings = {"ratio_clip": clip, "value_loss_scale": 0.0, "learning_rate": 0.0}
-    training = _scheduled(inputs, feed(advantages=1.0, ratios=2.0), **settings)
-    return (-np.array(training.losses) - 1.0) / clip
-
-
 _NO_SCHEDULE = "has schedules of the learning rate alone"
 ABSENT: Mapping[str, str] = {
     "ppo.minibatches.remainder": "has no remainder: minibatches are equal parts (ppo.minibatches)",
@@ -158,9 +131,5 @@ PROBES: Mapping[str, Probe] = {
     "ppo.kl_estimator": _kl_estimator,
     "ppo.parallel_gradient": partial(parallel_gradient, _train),
     "ppo.segments": _segments,
-    "ppo.learning_rate.schedule": _rates,
-    "ppo.learning_rate.schedule.asked": lambda i: _rates(i, **_falling(int(i["rollouts"]))),
-    "ppo.learning_rate.negative": _negative,
     "ppo.learning_rate.adaptive": _learning_rate_adaptive,
-    "ppo.clip_range.schedule": _clip_range,
 }

@@ -15,6 +15,14 @@ from rlregress.probing.interface import Inputs
 from rlregress.probing.parallel_updates import parallel_gradient
 from rlregress.probing.scripted import Scripted, counting, end_after
 
+#: a bound on the norm of the gradient that none of them reaches
+_NO_CLIP = 1e9
+
+
+def _to_zero(rollouts: int) -> Any:
+    """PyTorch's linear scheduler: the trainer steps it once per rollout."""
+    return lambda optimizer: torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, rollouts)
+
 
 def _run(
     scope: str,
@@ -42,6 +50,23 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
         return environments[-1]
 
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
+    options: dict[str, Any] = dict.fromkeys(names, 1.0) if settings.monte_carlo else {}
+    if settings.falls("learning_rate"):
+        rollouts = settings.total // settings.steps
+        fall = {"trainer": {"schedule": _to_zero(rollouts)}, "script": {"anneal_lr": True}}
+        options.update(fall[scope])
+    if settings.advantage is not None:
+        options["clip_norm"] = _NO_CLIP
+    options.update(settings.named(entropy_coefficient="entropy"))
+    ratios = iter(settings.ratios)
+
+    def change(batch: Any) -> None:
+        # each of these rollouts is one minibatch
+        ratio = next(ratios, 1.0) if settings.ratios else settings.ratio
+        ppo_trainings.lower_log_prob(ratio)(batch)
+        if settings.advantage is not None:
+            batch["advantage"] = torch.full_like(batch["advantage"], settings.advantage)
+
     # the program keeps its losses in a table that has no row for what does not fill a minibatch
     try:
         _run(
@@ -53,9 +78,9 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
             settings.environments,
             epochs=settings.epochs,
             learning_rate=settings.learning_rate,
-            change=ppo_trainings.lower_log_prob(settings.ratio),
+            change=change,
             recorded=training,
-            **(dict.fromkeys(names, 1.0) if settings.monte_carlo else {}),
+            **options,
         )
     except IndexError as error:
         if not raised_in(error, "tensordict"):
@@ -76,7 +101,12 @@ def _segments(scope: str, i: Inputs) -> list[float]:
 _TRAINER, _SCRIPT = (partial(_train, scope) for scope in ("trainer", "script"))
 
 PROBES: dict[tuple[str, str], Raw] = {
-    **{(id, "trainer"): partial(measure, _TRAINER) for id, measure in loop.MEASUREMENTS.items()},
+    **{
+        (id, "trainer"): partial(measure, _TRAINER)
+        for id, measure in loop.MEASUREMENTS.items()
+        # whoever writes the schedule of a trainer decides how low it gets
+        if id != "ppo.learning_rate.negative"
+    },
     ("ppo.segments", "trainer"): partial(_segments, "trainer"),
     ("ppo.parallel_gradient", "trainer"): partial(parallel_gradient, _TRAINER),
     # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
@@ -86,6 +116,8 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.advantage.granularity", "script"): partial(loop.granularity, _SCRIPT),
     ("ppo.iterations", "script"): partial(loop.iterations, _SCRIPT),
     ("ppo.segments", "script"): partial(_segments, "script"),
+    ("ppo.learning_rate.schedule.asked", "script"): partial(loop.learning_rates_asked, _SCRIPT),
+    ("ppo.learning_rate.negative", "script"): partial(loop.lowest_learning_rate, _SCRIPT),
 }
 
 #: detail id -> what TorchRL does not have.

@@ -12,8 +12,6 @@ from torch import nn
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import (
     MLP,
-    AddStateIndependentNormalScale,
-    IndependentNormal,
     NormalParamExtractor,
     TanhNormal,
     TensorDict,
@@ -21,7 +19,7 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import action_spec, deterministic, entry
-from rlregress.frameworks.torchrl.known_networks import Constant, box, policy
+from rlregress.frameworks.torchrl.known_networks import policy
 from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import wrapped
@@ -104,54 +102,6 @@ def _action_distribution(make_actor: Any) -> Raw:
     return probe
 
 
-def _value_clip_range(i: Inputs) -> float:
-    losses = []
-    for old in (i["old_value"], i["value"]):
-        output = ppo_losses.losses(
-            i["value"],
-            {"count": 8, "returns": i["return"], "old_values": old},
-            loss_critic_type="l2",
-            clip_epsilon=i["policy_clip_range"],
-            clip_value=i["value_clip_range"],
-        )
-        losses.append(float(output["loss_critic"].detach()))
-    return losses[0] / losses[1]
-
-
-def _value_gradients(i: Inputs, **options: Any) -> np.ndarray:
-    gradients = []
-    for value, expected in zip(i["values"], i["returns"], strict=False):
-        actor = ppo_losses.gaussian()
-        loss = ppo_losses.make(actor, float(value), loss_critic_type="l2", **options)
-        batch = ppo_losses.minibatch(actor, 8, returns=expected, old_values=i["old_value"])
-        loss(batch)["loss_critic"].backward()
-        (parameter,) = [p for name, p in loss.named_parameters() if "critic" in name]
-        gradients.append(0.0 if parameter.grad is None else float(parameter.grad))
-    return np.array(gradients)
-
-
-def _value_clip_gradient(i: Inputs) -> np.ndarray:
-    return _value_gradients(i, clip_value=i["clip_range"]) / _value_gradients(i, clip_value=None)
-
-
-def _loss_sign(i: Inputs) -> list[float]:
-    scale = AddStateIndependentNormalScale(1).to(torch.float64)
-    actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = ppo_losses.make(actor, 0.0, entropy_coeff=i["coefficient"], normalize_advantage=False)
-    (log_std,) = [p for name, p in loss.named_parameters() if "scale" in name]
-
-    def total(**feed: Any) -> float:
-        # as the trainer and the programs sum it up
-        output = loss(ppo_losses.minibatch(actor, 8, **feed))
-        return float(sum(x for name, x in output.items() if name.startswith("loss")).detach())
-
-    without = total()
-    changes = [total(advantages=1.0) - without, np.sign(total(returns=1.0) - without)]
-    with torch.no_grad():
-        log_std.fill_(1.0)
-    return [*changes, (total() - without) / i["coefficient"]]
-
-
 def _normalisation_of_one(i: Inputs) -> list[float]:
     batch = {"count": 1, "advantages": i["advantage"]}
     loss = float(ppo_losses.losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach())
@@ -182,9 +132,6 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.log_std", "script"): _log_std(programs.ppo_networks),
     ("ppo.action.distribution", "library"): _action_distribution(_library_actor),
     ("ppo.action.distribution", "script"): _action_distribution(_script_actor),
-    ("ppo.value_clip.range", "library"): _value_clip_range,
-    ("ppo.value_clip.gradient", "library"): _value_clip_gradient,
-    ("ppo.loss.sign", "library"): _loss_sign,
     ("ppo.advantage_normalisation.single", "library"): _normalisation_of_one,
     ("ppo.kl_estimator", "library"): _kl_estimator,
 }

@@ -10,14 +10,14 @@ from __future__ import annotations
 import builtins
 import importlib
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
 import numpy as np
 import torch
 
-from rlregress.environments.atari_fake import AtariGame
+from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
 from rlregress.frameworks.cleanrl import oldgym
@@ -26,6 +26,8 @@ from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.stubs import Bag, arguments
 
 SCRIPT = "ppo_atari"
+_WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
+_STACKING = ("FrameStack", "FrameStackObservation", "ImageToPyTorch")
 _WRAPPERS = "cleanrl_utils/atari_wrappers.py"
 #: name that the script knows -> name since Gymnasium 1.0
 _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
@@ -115,10 +117,27 @@ def play(environment: Any, game: Any) -> Player:
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def part(source: Source, names: Sequence[str], game: Any = None) -> Player:
-    """Through some of the wrappers."""
-    player_game = AtariGame() if game is None else game
-    return play(layers(source, player_game, *names), player_game)
+def part(source: Source, game: AtariGame, name: str) -> Player:
+    """Through one wrapper; Gymnasium's make pictures smaller in two."""
+    return play(layers(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game)
+
+
+def stacked(source: Source) -> Player:
+    """Through the stacking of frames, which takes pictures that were made smaller."""
+    game = AtariGame()
+    return play(layers(source, game, *_WARPING, *_STACKING), game)
+
+
+def waiting(source: Source, most: bool) -> Player:
+    """Through the wrapper that waits on reset, as long or as briefly as it can."""
+    game = AtariGame(fire=False)
+    alone = layers(source, game, "NoopResetEnv")
+    inner = alone.unwrapped
+    # 0.4.8 asks a generator of the old kind
+    is_new = hasattr(inner.np_random, "integers")
+    generator = np.random.default_rng(0) if is_new else np.random.RandomState(0)
+    inner.np_random = Lucky(generator, most)
+    return play(alone, game)
 
 
 def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = None) -> Player:

@@ -34,15 +34,15 @@ def counter(steps: int = 1000, **script: Any) -> Scripted:
 
 @dataclass
 class ScriptTraining(RecordedTraining):
-    """The record of a training; the advantages are those at each step of the optimiser.
+    """The record of a training.
+
+    Advantages, and losses, which are those of the policy, are at each step of the optimiser.
 
     Attributes:
         environments: of the training.
-        policy_losses: at each step of the optimiser.
     """
 
     environments: list[Scripted] = field(default_factory=list)
-    policy_losses: list[float] = field(default_factory=list)
 
 
 def _either(run: ScriptRun, *names: str) -> Any:
@@ -103,7 +103,7 @@ class _Watch:
         training, run = self._training, self._run
         training.rates.append(float(optimizer.param_groups[0]["lr"]))
         training.advantages.append(run["mb_advantages"].reshape(-1).numpy().copy())
-        training.policy_losses.append(float(run["pg_loss"].detach()))
+        training.losses.append(float(run["pg_loss"].detach()))
         training.log_ratios.append(run["ratio"].detach().log().numpy().copy())
         training.log_std_gradients.append(float(run["agent"].actor_logstd.grad.sum()))
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.environments.atari_fake import AtariGame
+from rlregress.environments.atari_fake import AtariGame, Lucky
 from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
 from rlregress.frameworks.sb3 import compat, gyms
@@ -56,10 +56,16 @@ def play(environment: Any, game: Any) -> Player:
     return Player(game, lambda: first(gyms.reset(environment)), step)
 
 
-def part(name: str, game: Any = None) -> Player:
+def part(game: AtariGame, name: str) -> Player:
     """Through one wrapper."""
-    played = AtariGame() if game is None else game
-    return play(layer(played, name), played)
+    return play(layer(game, name), game)
+
+
+def waiting(most: bool) -> Player:
+    """Through the wrapper that waits on reset, as long or as briefly as it can."""
+    game = AtariGame(fire=False)
+    game.np_random = Lucky(gyms.generator(0), most)  # type: ignore[assignment]
+    return part(game, "NoopResetEnv")
 
 
 class _Vectorised:
@@ -87,10 +93,11 @@ def _vectorised(environments: Any, game: Any) -> Player:
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def stacked(game: AtariGame) -> Player:
+def stacked() -> Player:
     """Through the stacking of frames alone."""
     from stable_baselines3.common.vec_env import VecFrameStack
 
+    game = AtariGame(shape=(36, 36, 1))
     return _vectorised(VecFrameStack(gyms.side_by_side(game), _FRAMES), game)
 
 

@@ -38,14 +38,12 @@ Make = Callable[..., Scripted]
 
 @dataclass
 class LossTraining(RecordedTraining):
-    """The record of each minibatch that the loss was computed for.
+    """The record of each minibatch that the loss was computed for; losses are of the policy alone.
 
     Attributes:
-        objectives: the policy loss.
         rollouts: what was collected, one after the other.
     """
 
-    objectives: list[float] = field(default_factory=list)
     rollouts: list[Any] = field(default_factory=list)
 
     def watch_loss(self, loss: Any, change: Change | None) -> None:
@@ -60,7 +58,7 @@ class LossTraining(RecordedTraining):
             self.evaluated.append(batch["observation"].reshape(-1).numpy().copy())
             self.advantages.append(batch["advantage"].reshape(-1).numpy().copy())
             self.log_ratios.append(float(output["kl_approx"].detach().mean()))
-            self.objectives.append(float(output["loss_objective"].detach()))
+            self.losses.append(float(output["loss_objective"].detach()))
 
         loss.register_forward_pre_hook(before)
         loss.register_forward_hook(after)
@@ -76,13 +74,14 @@ class LossTraining(RecordedTraining):
         optimizer.register_step_pre_hook(look)
 
 
-def lower_log_prob(ratio: float) -> Change:
-    """Multiply the ratio of every sample by ``ratio``."""
+def lower_log_prob(ratio: Any) -> Change:
+    """Multiply the ratios of samples by ``ratio``, one number or one of each sample."""
 
     def change(batch: Any) -> None:
+        logs = torch.as_tensor(np.log(np.resize(ratio, len(batch))), dtype=_SINGLE)
         for name in LOG_PROBS:
             if name in batch.keys():  # noqa: SIM118 (a tensordict does not answer 'in')
-                batch[name] = batch[name] - float(np.log(ratio))
+                batch[name] = batch[name] - logs.reshape(batch[name].shape)
 
     return change
 

@@ -1,0 +1,14 @@
+"""What the settings of all measurements can do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class NamedSettings:
+    """Settings of an agent, of which None is the framework's default."""
+
+    def named(self, **names: str) -> dict[str, Any]:
+        """Return the settings that are not default, by the framework's names."""
+        settings = {theirs: getattr(self, name) for name, theirs in names.items()}
+        return {theirs: number for theirs, number in settings.items() if number is not None}
