@@ -56,8 +56,8 @@ def error_place(error: BaseException, module: str) -> str:
 def is_of_type(value: Any, described: Any) -> bool:
     """Return whether a value, and each of its items, is of an annotated type."""
     kind, item_types = get_origin(described) or described, get_args(described)
-    if kind is Any:
-        return True
+    if kind in (Any, None):
+        return kind is Any or value is None
     if not isinstance(value, described if kind is UnionType else kind):
         return False
     if kind is Mapping:

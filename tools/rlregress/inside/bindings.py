@@ -98,7 +98,8 @@ def _following(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
 
 
 def _classes(text: str) -> list[str]:
-    return [statement.name for statement in _tree(text).body if isinstance(statement, ast.ClassDef)]
+    body = methods.class_body(text, "")
+    return [statement.name for statement in body if isinstance(statement, ast.ClassDef)]
 
 
 def find_other_bindings(
@@ -132,10 +133,11 @@ def _find_in_piece(
     Args:
         variables: what names of the module are where the second text is run.
     """
-    owner = _owner(module, piece)
+    kind = _class_of(piece)
+    owner: Any = methods.find_class(module, kind) if kind else module
     fields = differing.intersection(getattr(owner, "__dataclass_fields__", ()))
     for name in sorted(differing):
-        why = _unplaceable(owner, name, [_whole_body(text, piece) for text in texts])
+        why = _unplaceable(name, [methods.class_body(text, kind) for text in texts])
         if why:
             raise Misfit(f"{name} of {piece} cannot be reverted: {why}")
     now, then = (
@@ -238,7 +240,7 @@ def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Ite
 
 def _is_called_at_import(text: str, name: str) -> bool:
     """Return whether statements outside of functions call a class of a module."""
-    nodes: list[ast.AST] = [*_tree(text).body]
+    nodes: list[ast.AST] = [*methods.class_body(text, "")]
     while nodes:
         node = nodes.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -357,16 +359,12 @@ def _imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]
         return ()
 
 
-def _owner(module: types.ModuleType, piece: str) -> Any:
-    owner: Any = module
-    for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
-        owner = vars(owner).get(part) if owner is not None else None
-        if not isinstance(owner, type):
-            raise Misfit(f"{piece[len(BODY) :]} is no class of {module.__name__}")
-    return owner
+def _class_of(piece: str) -> str:
+    """Return the qualified name of the class of a piece; "": it is the module's."""
+    return piece.partition(BODY)[2]
 
 
-def _unplaceable(owner: Any, name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
+def _unplaceable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
     """Why a name cannot be given another value; empty: it can."""
     for body in bodies:
         for statement in body:
@@ -400,7 +398,7 @@ def _values(
     body = [statement for statement in _body(text, piece) if _binds(statement) & wanted]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
-    methods.lend_names(made, _tree(text), {n for statement in body for n in _reads(statement)})
+    methods.lend_names(made, text, {n for statement in body for n in _reads(statement)})
     own: dict[str, Any] = vars(made)
     if owner is not module:
         own = {**vars(owner), "__annotations__": {}}
@@ -445,25 +443,9 @@ def _matches(present: Any, value: Any, same: bool = False) -> bool:
 
 
 def _body(text: str, piece: str) -> list[ast.stmt]:
-    """The statements at the top of a piece that may give names a value."""
-    return [statement for statement in _whole_body(text, piece) if _binds(statement)]
-
-
-def _whole_body(text: str, piece: str) -> list[ast.stmt]:
-    body: list[ast.stmt] = _tree(text).body
-    for part in piece[len(BODY) :].split(".") if piece.startswith(BODY) else ():
-        kinds = [
-            statement
-            for statement in body
-            if isinstance(statement, ast.ClassDef) and statement.name == part
-        ]
-        body = kinds[-1].body if kinds else []
-    return body
-
-
-@lru_cache(maxsize=64)
-def _tree(text: str) -> ast.Module:
-    return ast.parse(text)
+    """Return the statements at the top of a piece that may give names a value."""
+    body = methods.class_body(text, _class_of(piece))
+    return [statement for statement in body if _binds(statement)]
 
 
 def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:

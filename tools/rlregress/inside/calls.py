@@ -301,7 +301,7 @@ class Examiner:
         file, name = function
         code, variables = frame.f_code, frame.f_globals
         bound, why = self._bindings(function)
-        text = swap.text_of(code.co_filename)
+        text = source.read_text(code.co_filename)
         change = next(
             (c for c in self._changes if c["file"] == file and name in c["functions"]), None
         )

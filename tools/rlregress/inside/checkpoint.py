@@ -275,13 +275,13 @@ class Keeper:
             self._end(self._signal)
 
     def _write(self, steps: int, training: Any) -> None:
-        from rlregress.inside import pickled
+        from rlregress.probing.random_generators import save_states  # with torch, as above
 
         wall, cpu = time.monotonic(), time.process_time()
         summary, state = self.more(steps)
         head_ = {**self._identity, **summary, "steps": steps}
         try:
-            everything = {**state, "training": training, "random": pickled.random_state()}
+            everything = {**state, "training": training, "random": save_states()}
             write(self._path, self._draft, head_, everything)
         except OSError:
             # no error of the training: the next one may find room

@@ -16,14 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from rlregress.inside import pickled
+
 #: these are shared.
 _SHARED = (type, types.ModuleType, types.BuiltinFunctionType)
 _HOLDING_NOTHING = (*_SHARED, types.FunctionType, bool, int, float, str, bytes, type(None))
-_TENSORS = tuple(
-    kind
-    for kind in (torch.Tensor, torch.nn.Parameter, getattr(torch.nn, "Buffer", None))
-    if isinstance(kind, type)
-)
 #: modules of what lies in memory that other processes use, too.
 _ELSEWHERE = ("multiprocessing.sharedctypes", "ctypes", "_ctypes")
 
@@ -70,40 +67,11 @@ def _shared(number: int) -> Any:
     return _originals[number]
 
 
-class _Memory:
-    """The memory that some tensors share."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __reduce__(self) -> Any:
-        return _memory, (self.number,)
-
-
-def _memory(number: int) -> Any:
-    return _originals[number].clone()
-
-
-def _tensor(
-    memory: Any,
-    place: tuple[Any, ...],
-    kind: type,
-    needs_gradient: bool,
-    gradient: Any,
-    attributes: Any,
-) -> torch.Tensor:
-    if place:
-        dtype, shape, strides, offset = place
-        copied = torch.empty(0, dtype=dtype).set_(memory, offset, shape, strides)
-    else:
-        copied = memory
+def _tensor(number: int, kind: type, needs_gradient: bool) -> torch.Tensor:
+    copied = _originals[number].clone()
     if kind is torch.nn.Parameter:
-        copied = torch.nn.Parameter(copied, requires_grad=needs_gradient)
-    else:
-        copied.requires_grad_(needs_gradient)
-    copied.grad = gradient
-    vars(copied).update(attributes)
-    return copied
+        return torch.nn.Parameter(copied, requires_grad=needs_gradient)
+    return copied.requires_grad_(needs_gradient)
 
 
 def _view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -> np.ndarray:
@@ -154,7 +122,8 @@ def _restore(copied: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any]
 
 #: functions of this module that unpickle: they are pickled by their names.
 _UNPICKLING: tuple[Any, ...] = (
-    _shared, _memory, _tensor, _view, _generator, _reference, _function, _fill, _restore,
+    _shared, _tensor, _view, _generator, _reference, _function, _fill, _restore,
+    pickled.make_tensor, pickled.fill_tensor,
 )  # fmt: skip
 
 
@@ -162,18 +131,21 @@ class _Pickler(pickle.Pickler):
     def __init__(self, out: io.BytesIO, originals: list[Any]) -> None:
         super().__init__(out, pickle.HIGHEST_PROTOCOL)
         self._originals = originals
-        #: by address.
-        self._memories: dict[int, _Memory] = {}
-        self.shares = False
+        self._tensors = pickled.Tensors()
+        self._has_views = False
+
+    @property
+    def shares(self) -> bool:
+        return self._has_views or self._tensors.shares
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, types.FunctionType):
             return NotImplemented if value in _UNPICKLING else self._reduce_function(value)
-        if value is _Memory or type(value) is _Memory:
+        if value is pickled.Storage or type(value) is pickled.Storage:
             return NotImplemented
         if isinstance(value, _SHARED):
             return self._share(value)
-        if type(value) in _TENSORS:
+        if type(value) in (torch.Tensor, torch.nn.Parameter):
             return self._reduce_tensor(value)
         if type(value) is np.ndarray and isinstance(value.base, np.ndarray):
             return self._reduce_view(value)
@@ -209,39 +181,21 @@ class _Pickler(pickle.Pickler):
         return _function, (self._keep(function),), state, None, None, _fill
 
     def _reduce_tensor(self, value: torch.Tensor) -> Any:
+        if pickled.is_plain(value):
+            return self._tensors.reduce(value, value.requires_grad)
         # torch warns that a tensor that is no leaf has none
         gradient = value.grad if value.is_leaf else None
-        properties = (type(value), value.requires_grad, gradient, dict(vars(value)))
-        bare = value.detach()
-        is_dense = bare.layout == torch.strided and not bare.is_quantized
-        is_plain = is_dense and bare.device.type == "cpu"
-        storage = None if not is_plain or bare.is_conj() or bare.is_neg() else _storage(bare)
-        if storage is None:
-            return _tensor, (_Memory(self._keep(bare.clone())), (), *properties)
-        self.shares = self.shares or storage.data_ptr() in self._memories
-        if storage.data_ptr() not in self._memories:
-            self._memories[storage.data_ptr()] = _Memory(self._keep(storage.clone()))
-        memory: Any = self._memories[storage.data_ptr()]
-        if not storage.data_ptr():
-            memory = _Memory(self._keep(storage.clone()))
-        place = (bare.dtype, tuple(bare.shape), bare.stride(), bare.storage_offset())
-        return _tensor, (memory, place, *properties)
+        arguments = (self._keep(value.detach().clone()), type(value), value.requires_grad)
+        state = (gradient, vars(value))
+        return _tensor, arguments, state, None, None, pickled.fill_tensor
 
     def _reduce_view(self, value: np.ndarray) -> Any:
         base: Any = value.base
         offset = value.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         if base.dtype == object or value.dtype == object or not base.flags.forc:
             return value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
-        self.shares = True
+        self._has_views = True
         return _view, (base, value.dtype, value.shape, value.strides, offset)
-
-
-def _storage(tensor: torch.Tensor) -> Any:
-    """Return the memory of a tensor; None before torch 1.13."""
-    if hasattr(tensor, "untyped_storage"):
-        return tensor.untyped_storage()
-    typed: Any = tensor.storage()
-    return typed.untyped() if hasattr(typed, "untyped") else None
 
 
 def _content(cell: Any) -> tuple[Any, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import json
 import sys
 from typing import Any
+
+from rlregress.inside.job_files import answer_job
 
 
 def resolve(name: str) -> Any:
@@ -47,15 +48,10 @@ def described(name: str) -> dict[str, str]:
     return {"is": f"{module} {qualified}".strip() or name}
 
 
-def main(arguments: list[str]) -> int:
-    """Describe the ``names`` of a job, and write the descriptions as JSON."""
-    with open(arguments[0], encoding="utf-8") as file:
-        names = json.load(file)["names"]
-    descriptions = {name: described(name) for name in names}
-    with open(arguments[1], "w", encoding="utf-8") as file:
-        json.dump(descriptions, file)
-    return 0
+def answers(job: dict[str, Any]) -> dict[str, Any]:
+    """Return the descriptions of the ``names`` of a job."""
+    return {name: described(name) for name in job["names"]}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(answer_job(answers, sys.argv[1:]))

@@ -71,17 +71,13 @@ def leaf(value: Any) -> Any:
     if isinstance(value, np.random.Generator):
         return "generator", repr(value.bit_generator.state)
     if isinstance(value, np.random.RandomState):
-        return "generator", random_state(value.get_state())
+        state: Any = value.get_state()
+        return "generator", state[1].tobytes() + repr(state[2:]).encode()
     if isinstance(value, torch.Generator):
         return "generator", as_array(value.get_state())
     if isinstance(value, random.Random):
         return "generator", hash(value.getstate())
     return None
-
-
-def random_state(state: Any) -> bytes:
-    """Return the state of one of NumPy's older generators."""
-    return bytes(state[1].tobytes()) + repr(state[2:]).encode()
 
 
 def _array_leaf(value: Any) -> Any:

@@ -22,11 +22,12 @@ import threading  # noqa: F401  before what it imports is replaced
 import tokenize
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
 from rlregress import source
+from rlregress.inside import audit_events
 from rlregress.inside.events import Places
 
 #: sources and what Python makes of them: they are opened when they are imported.
@@ -84,7 +85,8 @@ def watch() -> None:
     global _watching
     if not _watching:
         _watching = True
-        sys.addaudithook(_audit)
+        for event, note in _NOTES.items():
+            audit_events.listen(note, event)
         sys.meta_path.insert(0, _Sought)
         # threads of ``threading`` are started by what it has imported of that name
         start_thread = _thread.start_new_thread
@@ -106,13 +108,6 @@ def watch() -> None:
             return read_lines(file, *arguments)
 
         linecache.getlines = noted_getlines  # type: ignore[assignment]
-
-
-def _audit(event: str, arguments: tuple[Any, ...]) -> None:
-    note = _NOTES.get(event)
-    # each step of a tracer reads the code of its frame, which is an event, too
-    if note is not None and (note is not _note_code or arguments[1] == "__code__"):
-        note(event, arguments)
 
 
 def _note_execution(_: str, arguments: tuple[Any, ...]) -> None:
@@ -144,7 +139,8 @@ def _note_listing(_: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _note_code(_: str, arguments: tuple[Any, ...]) -> None:
-    if type(arguments[0]) is not FunctionType:
+    # each step of a tracer reads the code of its frame, which is an event, too
+    if arguments[1] != "__code__" or type(arguments[0]) is not FunctionType:
         return
     frame = sys._getframe(2)
     if not _reads_definition(frame.f_code, frame.f_lasti) and not _is_of_suite(frame):
@@ -159,7 +155,7 @@ def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
         _started.add((os.getpid(), event, _starter(sys._getframe(2))))
 
 
-_NOTES: dict[str, Callable[[str, tuple[Any, ...]], None]] = {
+_NOTES: dict[str, audit_events.Listener] = {
     "exec": _note_execution,
     "open": _note_opening,
     "os.listdir": _note_listing,

@@ -35,7 +35,7 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defau
     Raises:
         Misfit: it is decorated otherwise, or takes other arguments inside of another function.
     """
-    now, then = (_definitions(_tree(text), name) for text in texts)
+    now, then = (_definitions(text, name) for text in texts)
     if not (now and then):
         _inner(texts, name)
         return None
@@ -51,7 +51,7 @@ def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | N
 
     None: no default reads a name, or it is not the only function of that name.
     """
-    definitions = _definitions(_tree(text), name)
+    definitions = _definitions(text, name)
     if len(definitions) != 1:
         return None
     arguments = definitions[0].args
@@ -67,7 +67,7 @@ def _evaluated(module: types.ModuleType, name: str, definition: Any) -> Defaults
     above = name.rpartition(".")[0]
     names = dict(vars(module))
     if above:
-        names.update(vars(_class(module, name)[0]))
+        names.update(vars(find_class(module, above)))
     arguments = _without_annotations(definition.args)
     expression = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
@@ -80,7 +80,7 @@ def _evaluated(module: types.ModuleType, name: str, definition: Any) -> Defaults
 
 def is_of_class(name: str, texts: Sequence[str]) -> bool:
     """Return whether it is a method in both texts, and no function within another one."""
-    return "." in name and all(_definitions(_tree(text), name) for text in texts)
+    return "." in name and all(_definitions(text, name) for text in texts)
 
 
 def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
@@ -90,7 +90,7 @@ def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
             [ast.dump(decorator) for decorator in definition.decorator_list]
             for definition in definitions
         ]
-        for definitions in (_definitions(_tree(text), name) for text in texts)
+        for definitions in (_definitions(text, name) for text in texts)
     )
     return any(old != new for old, new in zip(now, then, strict=False))
 
@@ -107,34 +107,33 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
         texts: of the whole file: as it is, and the other one.
         path: of the file, as its code shall know it.
     """
-    tree = _tree(texts[1])
-    definitions = _definitions(tree, name)
-    lend_names(module, tree, _names(definitions))
+    definitions = _definitions(texts[1], name)
+    lend_names(module, texts[1], _names(definitions))
+    above = name.rpartition(".")[0]
     try:
-        kind, _ = _class(module, name)
+        kind = find_class(module, above)
     except NoClass:
         return
-    above = name.rpartition(".")[0]
-    set_here = _own_attributes([_tree(texts[0])], ast.Store)
+    set_here = _own_attributes([parse_text(texts[0])], ast.Store)
     for own in sorted(_own_attributes(definitions)):
         method = f"{above}.{own}"
         # an attribute that objects set themselves is no method
-        if own not in set_here and not hasattr(kind, own) and _definitions(tree, method):
+        if own not in set_here and not hasattr(kind, own) and _definitions(texts[1], method):
             with contextlib.suppress(Exception):
                 put(module, method, texts[1], path)
                 lend(module, method, texts, path)
     for own in _own_attributes(definitions, ast.Store):
         hides = vars(kind).get(own)
         unset = isinstance(hides, property) and hides.fset is None
-        if unset and not _definitions(tree, f"{above}.{own}"):
+        if unset and not _definitions(texts[1], f"{above}.{own}"):
             delattr(kind, own)
 
 
-def lend_names(module: types.ModuleType, tree: ast.Module, used: set[str]) -> None:
+def lend_names(module: types.ModuleType, text: str, used: set[str]) -> None:
     """Give a module names that a text defines at its top, and names that those use in turn."""
     missing = used - set(vars(module))
     while missing:
-        lent = [part for statement in tree.body for part in _binding(statement, missing)]
+        lent = [part for node in parse_text(text).body for part in _binding(node, missing)]
         for part in lent:
             # what cannot be had on this side stays missing
             with contextlib.suppress(Exception):
@@ -182,9 +181,19 @@ def _binding(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
     return []
 
 
-@lru_cache(maxsize=32)
-def _tree(text: str) -> ast.Module:
+@lru_cache(maxsize=64)
+def parse_text(text: str) -> ast.Module:
+    """Return the tree of a source text, which nobody may change."""
     return ast.parse(text)
+
+
+def class_body(text: str, name: str) -> list[ast.stmt]:
+    """Return the statements of a class with a qualified name; "": those of the file."""
+    body = parse_text(text).body
+    for part in filter(None, name.split(".")):
+        kinds = [node for node in body if isinstance(node, ast.ClassDef) and node.name == part]
+        body = kinds[-1].body if kinds else []
+    return body
 
 
 def _inner(texts: Sequence[str], name: str) -> None:
@@ -192,7 +201,7 @@ def _inner(texts: Sequence[str], name: str) -> None:
     last = name.rpartition(".")[2]
     takes = []
     for text in texts:
-        functions = [n for n in ast.walk(_tree(text)) if isinstance(n, _FUNCTIONS)]
+        functions = [n for n in ast.walk(parse_text(text)) if isinstance(n, _FUNCTIONS)]
         takes.append(sorted(_takes(inner) for inner in functions if inner.name == last))
     if takes[0] != takes[1]:
         raise Misfit(f"{name} takes other arguments")
@@ -223,7 +232,8 @@ def take_away(module: types.ModuleType, name: str) -> None:
     Raises:
         NoClass: it is no method of a class of the module.
     """
-    kind, own = _class(module, name)
+    above, _, own = name.rpartition(".")
+    kind = find_class(module, above)
     if own not in vars(kind):
         raise NoClass(f"{kind.__name__} has no {own}")
     delattr(kind, own)
@@ -240,8 +250,8 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
     Raises:
         NoClass: there is no such class here, or no such method of it in the text.
     """
-    kind, own = _class(module, name)
-    definitions = _definitions(ast.parse(text), name)
+    above, _, own = name.rpartition(".")
+    kind, definitions = find_class(module, above), _definitions(text, name)
     if not definitions:
         raise NoClass(f"the other text has no {name}")
     definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
@@ -261,34 +271,21 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
     setattr(kind, own, method)
 
 
-def _class(module: types.ModuleType, name: str) -> Any:
-    above, _, own = name.rpartition(".")
+def find_class(module: types.ModuleType, name: str) -> Any:
+    """Return the class of a module with a qualified name; raise NoClass if there is none."""
     kind: Any = module
-    for part in above.split("."):
+    for part in name.split("."):
         kind = getattr(kind, part, None)
     if not isinstance(kind, type) or kind.__module__ != module.__name__:
-        raise NoClass(f"{above} is no class of {module.__name__}")
-    return kind, own
+        raise NoClass(f"{name} is no class of {module.__name__}")
+    return kind
 
 
-def _definitions(tree: ast.AST, name: str) -> list[Any]:
+def _definitions(text: str, name: str) -> list[Any]:
     """Return all definitions of a name, such as a property and its setter."""
-    *above, own = name.split(".")
-    node: ast.AST | None = tree
-    for part in above:
-        body = getattr(node, "body", [])
-        kinds = [
-            statement
-            for statement in body
-            if isinstance(statement, ast.ClassDef) and statement.name == part
-        ]
-        node = kinds[0] if kinds else None
-    body = getattr(node, "body", [])
-    return [
-        statement
-        for statement in body
-        if isinstance(statement, _FUNCTIONS) and statement.name == own
-    ]
+    above, _, own = name.rpartition(".")
+    body = class_body(text, above)
+    return [node for node in body if isinstance(node, _FUNCTIONS) and node.name == own]
 
 
 def _functions(method: Any) -> list[types.FunctionType]:

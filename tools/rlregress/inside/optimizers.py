@@ -12,7 +12,7 @@ import torch
 from torch.optim import optimizer as module
 
 from rlregress.inside.events import as_array, part, parts_of, untraced
-from rlregress.inside.recorded_methods import hook_method
+from rlregress.inside.recorded_methods import classes_of, hook_method
 from rlregress.inside.replaced import Hook
 from rlregress.probing.framework_errors import through
 
@@ -122,22 +122,8 @@ def _install_on_classes(recorder: Any, steps: Steps) -> None:
     """Replace ``step`` in every class, also in later ones: before torch 2.0 there are no hooks."""
     recorder.optimizer_step = steps.step
 
-    def wrap(owner: Any) -> None:
-        # in old versions a class replaces its own step once, when the first object is made
-        hook_method(recorder, owner, "step", "optimizer_step", "")
+    def hook(kind: Any) -> None:
+        if kind is not torch.optim.Optimizer:
+            hook_method(recorder, kind, "step", "optimizer_step", "")
 
-    def wrap_all(owner: Any) -> None:
-        for kind in owner.__subclasses__():
-            wrap(kind)
-            wrap_all(kind)
-
-    wrap_all(torch.optim.Optimizer)
-    original_init = torch.optim.Optimizer.__init__
-
-    def initialize(optimizer: Any, *arguments: Any, **options: Any) -> None:
-        for kind in type(optimizer).__mro__:
-            if kind is not torch.optim.Optimizer:
-                wrap(kind)
-        through(original_init, optimizer, *arguments, **options)
-
-    recorder.replace(torch.optim.Optimizer, "__init__", initialize)
+    classes_of(recorder, torch.optim.Optimizer, hook)

@@ -139,32 +139,27 @@ class Target(NamedTuple):
         """Return whether its own name, or its key, is one of some names."""
         return self.labels[-1].strip(".[]'") in names
 
-    def change(self, value: Any, number: int) -> Any:
-        """Return the part with the change of a number, in place where it is an object."""
+    def change(self, value: Any, number: int, words: list[str]) -> Any:
+        """Return the part with the change of a number, in place where it is an object.
+
+        Args:
+            words: gets the change of each number, array or tensor in words.
+        """
         if self.options:
-            return self.options[number % len(self.options)]
+            option = self.options[number % len(self.options)]
+            words.append(repr(option))
+            return option
         draw = np.random.Generator(np.random.PCG64(number))
 
         def change_numbers(part: Any) -> Any:
-            if self.whole and not leaves.is_array(part):
+            table = _table(part, str(self))
+            if table is None or (self.whole and not leaves.is_array(part)):
                 return None
-            return _replace_numbers(part, str(self), number, draw)
+            name, replace = list(table.items())[number % len(table)]
+            words.append(name)
+            return _replace_numbers(part, replace, draw)
 
         return leaves.changed(value, change_numbers)
-
-    def describe(self, value: Any, number: int) -> str:
-        """Return the change of a number in words, of the first number, array or tensor."""
-        if self.options:
-            return repr(self.options[number % len(self.options)])
-        changes: list[str] = []
-
-        def note(part: Any) -> None:
-            table = _table(part, str(self))
-            if table and (leaves.is_array(part) or not self.whole):
-                changes.append(list(table)[number % len(table)])
-
-        leaves.changed(value, note)
-        return changes[0] if changes else "as it was"
 
 
 class Perturbation(NamedTuple):
@@ -191,20 +186,14 @@ class Perturbation(NamedTuple):
     def apply(self, arguments: dict[str, Any]) -> None:
         """Change arguments in place."""
         for target, number in self.changes:
-            _at(arguments, target.labels, functools.partial(target.change, number=number))
+            _change(arguments, target, number)
 
     def words(self, arguments: dict[str, Any]) -> str:
         """Return the changes in words, of the first parts by name."""
         described = []
         for target, number in self.changes[:_NAMED_VALUES]:
-            changes: list[str] = []
-
-            def note(value: Any, bound: Any = (target, number, changes)) -> Any:
-                bound[2].append(bound[0].describe(value, bound[1]))
-                return value
-
-            _at(arguments, target.labels, note)
-            described.append(f"{target} {changes[0] if changes else 'as it was'}")
+            words = _change(arguments, target, number)
+            described.append(f"{target} {words[0] if words else 'as it was'}")
         count = len(self.changes) - len(described)
         return ", ".join(described) + (f" and {count} more" if count else "")
 
@@ -333,6 +322,13 @@ def _targets(
             yield Target(labels, sum(sizes), whole=True)
 
 
+def _change(arguments: dict[str, Any], target: Target, number: int) -> list[str]:
+    """Change a part of the arguments in place; return the changes in words."""
+    words: list[str] = []
+    _at(arguments, target.labels, functools.partial(target.change, number=number, words=words))
+    return words
+
+
 def _at(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
     """Return the value with the part changed that labels lead to."""
     if not labels:
@@ -371,12 +367,8 @@ def _table(value: Any, name: str) -> dict[str, _Numbers] | None:
     return _FLOATS if array.dtype.kind == "f" else _WHOLE
 
 
-def _replace_numbers(value: Any, name: str, number: int, draw: np.random.Generator) -> Any:
-    table = _table(value, name)
-    if table is None:
-        return None
+def _replace_numbers(value: Any, numbers: _Numbers, draw: np.random.Generator) -> Any:
     array = as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
-    numbers = list(table.values())[number % len(table)]
     with np.errstate(all="ignore"):
         replaced = numbers(array.astype(np.float64) if array.dtype.kind == "b" else array, draw)
     if isinstance(value, torch.Tensor):

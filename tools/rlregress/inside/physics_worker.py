@@ -10,7 +10,6 @@ plays ``episodes``; see ``baselines/policies``.
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import Any
 
@@ -18,6 +17,7 @@ import gymnasium
 import numpy as np
 
 from rlregress.inside.events import types_of
+from rlregress.inside.job_files import answer_job
 
 
 def _row(observation: Any, reward: Any = 0.0) -> list[float]:
@@ -113,18 +113,13 @@ def episodes(path: str, count: int) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def main(arguments: list[str]) -> int:
-    """Run the job of a file, and write its trajectories as JSON."""
-    with open(arguments[0], encoding="utf-8") as file:
-        job = json.load(file)
+def answers(job: dict[str, Any]) -> dict[str, Any]:
+    """Return the trajectories of a job by environment or policy."""
     trajectories = {id: trajectory(id, int(job["steps"])) for id in job["environments"]}
     for name, path in job["policies"].items():
         trajectories[name] = episodes(path, int(job["episodes"]))
-    with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
-        json.dump(trajectories, file)
-    os.replace(arguments[1] + ".tmp", arguments[1])
-    return 0
+    return trajectories
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(answer_job(answers, sys.argv[1:]))

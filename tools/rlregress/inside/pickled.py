@@ -11,7 +11,6 @@ stands on (cloudpickle), Python 3.10 syntax.
 from __future__ import annotations
 
 import pickle
-import random
 import weakref
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -47,23 +46,7 @@ def load(file: BinaryIO) -> Any:
     return pickle.load(file)  # noqa: S301
 
 
-def random_state() -> dict[str, Any]:
-    """Return the state of the global random generators."""
-    return {
-        "python": random.getstate(),
-        "numpy": np.random.get_state(),
-        "torch": torch.get_rng_state(),
-    }
-
-
-def set_random_state(state: Mapping[str, Any]) -> None:
-    """Let the global random generators go on from a state of ``random_state``."""
-    random.setstate(state["python"])
-    np.random.set_state(state["numpy"])
-    torch.set_rng_state(state["torch"])
-
-
-class _Storage:
+class Storage:
     """The memory of tensors: those that share it still do when they are read."""
 
     def __init__(self, memory: np.ndarray) -> None:
@@ -75,18 +58,47 @@ class _Storage:
         self.tensor = torch.tensor(state["memory"], dtype=torch.uint8)
 
 
+class Tensors:
+    """Reduces the tensors of one graph.
+
+    Attributes:
+        shares: whether some of them lie in the same memory.
+    """
+
+    def __init__(self) -> None:
+        self._storages: dict[tuple[int, int], Storage] = {}
+        self.shares = False
+
+    def reduce(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
+        """Return how to pickle a plain tensor."""
+        memory = _memory(tensor)
+        place = (memory.data_ptr(), memory.nbytes())
+        self.shares = self.shares or place in self._storages
+        if place not in self._storages:
+            # on the same memory; kept, so that nothing else is there while the graph is written
+            memory_bytes = torch.empty(0, dtype=torch.uint8).set_(memory)
+            self._storages[place] = Storage(memory_bytes.numpy())
+        layout = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+        arguments = (type(tensor), self._storages[place], layout, requires_grad)
+        # torch warns that a tensor that is no leaf has none
+        gradient = tensor.grad if tensor.is_leaf else None
+        if gradient is None and not tensor.__dict__:
+            return make_tensor, arguments
+        return make_tensor, arguments, (gradient, tensor.__dict__), None, None, fill_tensor
+
+
 class _Pickler(cloudpickle.Pickler):
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
-        self._storages: dict[tuple[int, int], _Storage] = {}
+        self._tensors = Tensors()
 
     def reducer_override(self, instance: Any) -> Any:
         if isinstance(instance, np.ndarray) and instance.nbytes > _LARGE_BYTES:
             cut = _without_zeros(instance)
             if cut is not None:
                 return cut
-        elif isinstance(instance, torch.Tensor) and _is_plain(instance):
-            return self._reduce_tensor(instance)
+        elif isinstance(instance, torch.Tensor) and is_plain(instance):
+            return self._tensors.reduce(instance, instance.is_leaf and instance.requires_grad)
         elif isinstance(instance, weakref.ReferenceType):
             return _weak, (instance(),)
         elif isinstance(instance, EzPickle):
@@ -94,28 +106,15 @@ class _Pickler(cloudpickle.Pickler):
             return _blank, (type(instance),), instance.__dict__, None, None, _fill
         return super().reducer_override(instance)
 
-    def _reduce_tensor(self, tensor: torch.Tensor) -> Any:
-        memory = tensor.untyped_storage()
-        place = (memory.data_ptr(), memory.nbytes())
-        if place not in self._storages:
-            # on the same memory; kept, so that nothing else is there while the graph is written
-            memory_bytes = torch.empty(0, dtype=torch.uint8).set_(memory)
-            self._storages[place] = _Storage(memory_bytes.numpy())
-        layout = (tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-        leaf = tensor.is_leaf and tensor.requires_grad
-        arguments = (type(tensor), self._storages[place], layout, leaf)
-        gradient = tensor.grad if tensor.is_leaf else None
-        if gradient is None and not tensor.__dict__:
-            return _tensor, arguments
-        return _tensor, arguments, (gradient, tensor.__dict__), None, None, _fill_tensor
 
-
-def _is_plain(tensor: torch.Tensor) -> bool:
+def is_plain(tensor: torch.Tensor) -> bool:
+    """Return whether a tensor is of torch's own class, with its numbers in ordinary memory."""
     return (
         type(tensor) in (torch.Tensor, torch.nn.Parameter)
         and tensor.device.type == "cpu"
         and tensor.layout is torch.strided
         and not (tensor.is_quantized or tensor.is_conj() or tensor.is_neg())
+        and _memory(tensor) is not None
     )
 
 
@@ -138,16 +137,25 @@ def _array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     return array
 
 
-def _tensor(kind: type, storage: _Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
+def _memory(tensor: torch.Tensor) -> Any:
+    """Return the memory of a tensor; None before torch 1.13."""
+    if hasattr(tensor, "untyped_storage"):
+        return tensor.untyped_storage()
+    typed: Any = tensor.storage()
+    return typed.untyped() if hasattr(typed, "untyped") else None
+
+
+def make_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
+    """Return a tensor in a memory."""
     dtype, offset, shape, stride = layout
-    memory = storage.tensor.untyped_storage()
-    tensor = torch.empty(0, dtype=dtype).set_(memory, offset, shape, stride)
+    tensor = torch.empty(0, dtype=dtype).set_(_memory(storage.tensor), offset, shape, stride)
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(tensor, requires_grad)
     return tensor.requires_grad_(requires_grad)
 
 
-def _fill_tensor(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> None:
+def fill_tensor(tensor: torch.Tensor, state: tuple[Any, Mapping[str, Any]]) -> None:
+    """Give a tensor its gradient and its attributes."""
     tensor.grad = state[0]
     tensor.__dict__.update(state[1])
 

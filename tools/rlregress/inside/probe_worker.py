@@ -8,27 +8,25 @@ Judging what was observed is not done here.
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from rlregress import frameworks, missing_packages
-from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.events import Places
+from rlregress.inside.job_files import answer_job
 from rlregress.inside.lines import Lines
 from rlregress.model.extra_packages import ON_SIDES
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, error_text
 from rlregress.probing.interface import Unprobed, Unsupported
 from rlregress.probing.isolation import observe
+from rlregress.probing.time_limits import raise_after
 
 
 def answers(
@@ -62,7 +60,8 @@ def answers(
         answer: dict[str, Any]
         try:
             # nothing but a probe: elsewhere nobody would take it as an answer
-            with _ended_at(until), called:
+            seconds = {} if until is None else {signal.ITIMER_REAL: until - time.time()}
+            with raise_after(OutOfTime, seconds), called:
                 numbers = np.atleast_1d(np.asarray(observe(probe, arguments), dtype=np.float64))
             answer = {"observed": numbers.tolist()}
         except OutOfTime:
@@ -95,28 +94,6 @@ def answers(
 
 class OutOfTime(BaseException):
     """The time for probes is over; no handler of a framework catches it."""
-
-
-@contextlib.contextmanager
-def _ended_at(until: float | None) -> Iterator[None]:
-    """Raise ``OutOfTime`` in the block at a time; None: never."""
-    if until is None:
-        yield
-        return
-
-    def over(*_: Any) -> None:
-        raise OutOfTime
-
-    if until <= time.time():
-        raise OutOfTime
-    before = signal.signal(signal.SIGALRM, over)
-    try:
-        # 0 would mean never
-        signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 1e-6))
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _folders(adapter: Adapter) -> Sequence[str]:
@@ -190,23 +167,9 @@ def _classify_error(error: BaseException, modules: Sequence[str]) -> str:
     return reason
 
 
-def main(arguments: list[str]) -> int:
-    """Entry point; exit status 0 when answers were written."""
-    import torch
-
-    torch.set_num_threads(1)
-    with open(arguments[0], encoding="utf-8") as file:
-        job = json.load(file)
-    try:
-        answered = answers(job["framework"], job["inputs"], job.get("until"))
-    except UserError as error:
-        print(error, file=sys.stderr)
-        return 2
-    with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
-        json.dump(answered, file)
-    os.replace(arguments[1] + ".tmp", arguments[1])
-    return 0
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
+    return answers(job["framework"], job["inputs"], job.get("until"))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(answer_job(_answer, sys.argv[1:]))

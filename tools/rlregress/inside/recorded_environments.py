@@ -12,10 +12,11 @@ another one steps, the call of that one.
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import itertools
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -248,7 +249,8 @@ class Environments:
 
         recorder.replace(space, "np_random", property(np_random))
         for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
-            _record_samples(recorder, getattr(spaces, kind), kind)
+            note = functools.partial(recorder.note_draw, f"{kind}.sample", False)
+            recorder.hook(getattr(spaces, kind), "sample", after=note)
 
 
 def _has_generator(names: Mapping[str, Any]) -> bool:
@@ -286,16 +288,3 @@ def _takes_seed(environment: Any) -> bool:
 def _seeds_by_method(environment: Any) -> bool:
     # those of gymnasium have none
     return callable(getattr(type(environment), "seed", None))
-
-
-def _record_samples(recorder: Any, owner: Any, kind: str) -> None:
-    sample: Callable[..., Any] = owner.sample
-
-    def sampled(self: Any, *arguments: Any, **options: Any) -> Any:
-        value = through(sample, self, *arguments, **options)
-        at = recorder.places.nearest(2)
-        if at is not None:
-            recorder.add("draw", f"{kind}.sample", {"value": part(value)}, at)
-        return value
-
-    recorder.replace(owner, "sample", sampled)

@@ -268,7 +268,7 @@ class Recorder:
         """Return the threads and processes that did a part of the training; see ``Elsewhere``."""
         return self._elsewhere.rows
 
-    def _note_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
+    def note_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
         """Record a random draw of the traced code."""
         arguments, _, returned = call
         value = arguments[0] if takes_argument and arguments else returned
@@ -470,7 +470,7 @@ class Recorder:
         ):
             for name in names:
                 # its argument is shuffled, and it returns nothing
-                note = functools.partial(self._note_draw, f"{label}.{name}", name == "shuffle")
+                note = functools.partial(self.note_draw, f"{label}.{name}", name == "shuffle")
                 self.hook(owner, name, after=note)
         for name in _TENSOR_WRITES:
             note = functools.partial(self._note_write, f"Tensor.{name}")

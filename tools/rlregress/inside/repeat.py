@@ -31,6 +31,7 @@ from rlregress.inside.leaves import Described
 from rlregress.inside.outcomes import Difference, Outcome, largest_gap, largest_size
 from rlregress.inside.perturbed import Arguments, Perturbation, Target, perturbations
 from rlregress.inside.values_read import Statement, Watch
+from rlregress.probing import random_generators, time_limits
 
 SAME, CLOSE = "same", "close"
 #: how the paths of results begin, as no argument is named.
@@ -335,7 +336,8 @@ class Call:
         watch = Watch(getattr(code.function, "__code__", None), code.differing)
         handed = HandedLocals(self._read)
         try:
-            with handed, _at_most(self._limit), warnings.catch_warnings():
+            limit = time_limits.raise_after(TooLong, {signal.ITIMER_PROF: self._limit})
+            with handed, limit, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 result = watch.run(code.call, arguments)
         except TooLong:
@@ -438,21 +440,6 @@ def _describe_all(arguments: Arguments, unread: Any = None) -> Described:
     return described
 
 
-@contextlib.contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """Raise ``TooLong`` after so many seconds of CPU time."""
-
-    def late(*_: Any) -> None:
-        raise TooLong
-
-    signal.signal(signal.SIGPROF, late)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-
-
 def _list_items(value: Any) -> Any:
     if isinstance(value, types.GeneratorType):
         return Items(itertools.islice(value, _ITEMS))
@@ -463,27 +450,24 @@ class _States:
     """State of the process: random generators, whether gradients are made, default precision."""
 
     def __init__(self) -> None:
-        self._random = random.getstate()
-        self._numpy = np.random.get_state()
-        self._torch = torch.get_rng_state()
+        self._generators = random_generators.save_states()
         self._gradients = torch.is_grad_enabled()
         self._dtype = torch.get_default_dtype()
 
     def restore(self) -> None:
         """Restore the state in which this was made, but for double precision in ``_in_double``."""
-        random.setstate(self._random)
-        np.random.set_state(self._numpy)
-        torch.set_rng_state(self._torch)
+        random_generators.restore_states(self._generators)
         torch.set_grad_enabled(self._gradients)
         torch.set_default_dtype(torch.float64 if _doubling else self._dtype)
 
     @staticmethod
     def describe() -> dict[str, Any]:
         """Return the present state as leaves."""
+        states = random_generators.comparable_states()
         return {
-            "draws from random": ("generator", hash(random.getstate())),
-            "draws from numpy.random": ("generator", leaves.random_state(np.random.get_state())),
-            "draws from torch": ("generator", torch.get_rng_state().numpy().tobytes()),
+            "draws from random": ("generator", states["python"]),
+            "draws from numpy.random": ("generator", states["numpy"]),
+            "draws from torch": ("generator", states["torch"]),
             "gradients enabled": ("bool", torch.is_grad_enabled()),
             "default precision": ("dtype", str(torch.get_default_dtype())),
         }

@@ -18,7 +18,6 @@ from __future__ import annotations
 import contextlib
 import importlib.metadata
 import inspect
-import json
 import os
 import platform
 import re
@@ -37,6 +36,7 @@ from rlregress import frameworks
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
+from rlregress.inside.job_files import answer_job
 from rlregress.probing.file_kinds import FileKind, Saving
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.isolation import isolated
@@ -228,19 +228,5 @@ def _write(kind: FileKind, trained: Any, folder: str) -> None:
         raise
 
 
-def main(arguments: list[str]) -> int:
-    """Write the answers, and return 0."""
-    import torch
-
-    torch.set_num_threads(1)
-    with open(arguments[0], encoding="utf-8") as file:
-        job = json.load(file)
-    answered = answers(job)
-    with open(arguments[1] + ".tmp", "w", encoding="utf-8") as file:
-        json.dump(answered, file)
-    os.replace(arguments[1] + ".tmp", arguments[1])
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(answer_job(answers, sys.argv[1:]))

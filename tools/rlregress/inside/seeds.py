@@ -10,21 +10,20 @@ import numpy as np
 import torch
 
 from rlregress.probing.framework_errors import through
+from rlregress.probing.random_generators import comparable_states
 
 #: the seed of generators that the script does not seed. No script uses it: a lost seed shows.
 SEED = 1_234_567
+_NAMES = {
+    "python": "Python's generator", "numpy": "NumPy's generator", "torch": "torch's generator",
+}  # fmt: skip
 #: characters of a script's seed that are kept: it may be an array.
 _LONGEST = 100
 
 
 def _states() -> dict[str, Any]:
-    """Return the state of each generator, in a form that can be compared."""
-    kind, keys, place, has_gauss, gauss = np.random.get_state(legacy=True)
-    return {
-        "torch's generator": torch.get_rng_state().numpy().tobytes(),
-        "NumPy's generator": (kind, np.asarray(keys).tobytes(), place, has_gauss, gauss),
-        "Python's generator": random.getstate(),
-    }
+    """Return the state of each generator, by its name in reports."""
+    return {_NAMES[library]: state for library, state in comparable_states().items()}
 
 
 def install(recorder: Any) -> None:

@@ -40,7 +40,7 @@ def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[s
     for change in changes:
         # before the functions in memory are listed
         with contextlib.suppress(Misfit):
-            _import(_path(change["file"], roots), change["file"])
+            _import(change["file"])
     in_memory = _InMemory()
     # what is given at import before the functions whose defaults are made of it
     misfits = [misfit for change in changes for misfit in _bind(change, roots)]
@@ -59,7 +59,7 @@ def _swap(
     file, names = change["file"], [n for n in change["functions"] if not _at_import(n)]
     try:
         path = _path(file, roots)
-        _import(path, file)
+        _import(file)
     except Misfit as why:
         return [[file, name, str(why)] for name in names]
     misfits: list[list[str]] = []
@@ -71,7 +71,7 @@ def _swap(
             if _as_a_whole(change["text"], path, file, name):
                 continue
             fitting = _instead(change["text"], path, file, name)
-            module, texts = sys.modules[_module(file)], (text_of(path), change["text"])
+            module, texts = sys.modules[_module(file)], (source.read_text(path), change["text"])
             methods.lend(module, name, texts, path)
             given = methods.defaults(module, name, texts)
         except Misfit as why:
@@ -129,8 +129,9 @@ def defaults_of(file: str, name: str, text: str) -> Defaults | None:
 def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list[bindings.Binding]:
     """Return the values that another text of its file gives a module or a class: ``bindings``."""
     path = _path(file, roots)
-    _import(path, file)
-    return bindings.find_other_bindings(sys.modules[_module(file)], piece, (text_of(path), text))
+    _import(file)
+    texts = source.read_text(path), text
+    return bindings.find_other_bindings(sys.modules[_module(file)], piece, texts)
 
 
 def other_code(
@@ -157,7 +158,7 @@ def other_code(
     instead = _instead(change["text"], path, file, name)
     if _key(code) not in instead:
         raise Misfit(f"{name} of {file} is made in more than one way")
-    module, texts = sys.modules[_module(file)], (text_of(path), change["text"])
+    module, texts = sys.modules[_module(file)], (source.read_text(path), change["text"])
     methods.lend(module, name, texts, path)
     defaults = [methods.defaults(module, name, pair) for pair in (texts[::-1], texts)]
     return instead[_key(code)], (defaults[0], defaults[1])
@@ -169,15 +170,15 @@ def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
     Or one that is decorated otherwise, or with other setters, or that asks its class for the next
     one, ``super()``, on one side alone.
     """
-    new, old = _codes(text, path, name), _read_codes(path, name)
+    new, old = _codes(text, path, name), _codes(source.read_text(path), path, name)
     if "." not in name or not (old or new):
         return False
-    if old and new and _fits(old, new, name, (text_of(path), text)):
+    if old and new and _fits(old, new, name, (source.read_text(path), text)):
         return False
     module = sys.modules[_module(file)]
     try:
         if new:
-            methods.lend(module, name, (text_of(path), text), path)
+            methods.lend(module, name, (source.read_text(path), text), path)
             methods.put(module, name, text, path)
         else:
             methods.take_away(module, name)
@@ -203,7 +204,7 @@ def _fits(
 
 def _instead(text: str, path: str, file: str, name: str) -> dict[_Key, types.CodeType]:
     """Return the functions of the file under that name, each with its other code."""
-    new, old = _codes(text, path, name), _read_codes(path, name)
+    new, old = _codes(text, path, name), _codes(source.read_text(path), path, name)
     if not old or not new:
         raise Misfit(f"there is no {name} in {file}")
     # of one name are a property and its setter
@@ -227,7 +228,7 @@ def _path(file: str, roots: Sequence[str]) -> str:
     raise Misfit(f"there is no {file}")
 
 
-def _import(path: str, file: str) -> None:
+def _import(file: str) -> None:
     """Import the module of a file, unless it is one of a package that nothing imports."""
     try:
         importlib.import_module(_module(file))
@@ -262,15 +263,6 @@ def _codes(text: str, path: str, name: str) -> list[types.CodeType]:
     last = name.rpartition(".")[2]
     codes = [code for code in inside(module) if code.co_name == last]
     return [code for code in codes if code.co_firstlineno in lines.get(name, ())]
-
-
-def _read_codes(path: str, name: str) -> list[types.CodeType]:
-    return _codes(text_of(path), path, name)
-
-
-def text_of(path: str) -> str:
-    """Return the text of a source file."""
-    return source.read_text(path)
 
 
 def _key(code: types.CodeType) -> _Key:

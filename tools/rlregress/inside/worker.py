@@ -244,7 +244,8 @@ class _Run:
 
     def _resume(self) -> Any:
         """Continue from the checkpoint; return the adapter's part of it, None if there is none."""
-        from rlregress.inside import machine, pickled
+        from rlregress.inside import machine
+        from rlregress.probing.random_generators import restore_states
 
         head: Mapping[str, Any] = {}
         state = None
@@ -257,7 +258,7 @@ class _Run:
         self._story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
         self._story["machines"].append(machine.described())
         self._watch.resume(head["steps"], state["watch"])
-        pickled.set_random_state(state["random"])
+        restore_states(state["random"])
         return state["training"]
 
     def _describe_state(self, steps: int) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

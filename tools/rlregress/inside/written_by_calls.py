@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from rlregress.inside import written_contents
+from rlregress.inside import audit_events, written_contents
 from rlregress.inside.written_files import WRITES, open_files
 
 #: audit events that change something outside of the process, unless it is in the folder.
@@ -103,7 +103,7 @@ class Writings:
             setattr(owner, name, self._redirected(getattr(owner, name), name == "open"))
         io.open = builtins.open
         self._replace_others()
-        sys.addaudithook(self._refuse)
+        audit_events.listen(self._refuse, *_REFUSED)
 
     def _redirected(self, original: Any, opens: bool) -> Any:
         def redirected(*arguments: Any, **options: Any) -> Any:
@@ -168,7 +168,7 @@ class Writings:
         return False
 
     def _refuse(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in _REFUSED or self.forking or self._is_harmless(event, arguments):
+        if self.forking or self._is_harmless(event, arguments):
             return
         self.refused = self.refused or event
         raise PermissionError(f"a repeated call does not do {event}")

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.measurements import twin_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing.layers import gradient_norm
+from rlregress.probing.recorded_update import watch_updates
 from rlregress.probing.scripted import Scripted
 
 
@@ -58,15 +58,12 @@ class ScriptedEnvs:
         ``role(optimizer)`` says what it updates.
         """
 
-        def note(optimizer: Any, *_: Any) -> None:
+        def note(optimizer: Any) -> None:
             self._updates.append((self.steps, gradient_norm(optimizer)))
             self._roles.append(role(optimizer))
 
-        handle = register_optimizer_step_pre_hook(note)
-        try:
+        with watch_updates(note):
             yield
-        finally:
-            handle.remove()
 
     def record(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Iterator
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from rlregress.probing.interface import Inputs, Probe
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _shift = 0
 
@@ -36,21 +37,17 @@ def isolated() -> Iterator[None]:
     """
     import torch
 
-    python_state, numpy_state = random.getstate(), np.random.get_state()
+    from rlregress.probing import random_generators
+
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
-        with torch.random.fork_rng(devices=[]):
-            random.seed(shifted(0))
-            np.random.seed(shifted(0))
-            # that of the CPU: for other kinds of device torch.manual_seed keeps a traceback
-            torch.default_generator.manual_seed(shifted(0))
+    with random_generators.restored_states():
+        try:
+            torch.set_num_threads(1)
+            random_generators.seed_generators(shifted(0))
             yield
-    finally:
-        torch.set_num_threads(threads)
-        torch.set_default_dtype(dtype)
-        np.random.set_state(numpy_state)
-        random.setstate(python_state)
+        finally:
+            torch.set_num_threads(threads)
+            torch.set_default_dtype(dtype)
 
 
 def observe(probe: Probe, inputs: Inputs) -> np.ndarray:

@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.measurements.loop_journal import Journal
 from rlregress.probing.layers import gradient_norm
-from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.recorded_update import watch_updates
 
 #: an optimiser -> the parts that it is about to step, with their parameters
 Parts = Callable[[torch.optim.Optimizer], Mapping[str, Iterable[torch.Tensor]]]
@@ -48,7 +47,7 @@ class Recorder(Journal):
                 self.moves.append((changed[0], changed[1]))
             states.append(now)
 
-        def note(optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        def note(optimizer: torch.optim.Optimizer) -> None:
             for part, parameters in parts(optimizer).items():
                 own = list(parameters)
                 if part == "critic":
@@ -64,12 +63,8 @@ class Recorder(Journal):
                 self.updates.append((part, self.steps))
                 after(part)
 
-        with differentiated() as losses:
-            handle = register_optimizer_step_pre_hook(note)
-            try:
-                yield
-            finally:
-                handle.remove()
+        with watch_updates(note) as losses:
+            yield
         look()
         self.temperatures += [float(parameter.detach()) for parameter in temperature]
 

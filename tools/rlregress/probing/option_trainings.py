@@ -13,7 +13,6 @@ import contextlib
 import gc
 import inspect
 import os
-import random
 import re
 import signal
 import sys
@@ -26,11 +25,11 @@ from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-import numpy as np
-
 import rlregress
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.option_variants import label_of, set_seed, values_of
+from rlregress.probing.option_variants import label_of, values_of
+from rlregress.probing.random_generators import seed_generators
+from rlregress.probing.time_limits import raise_after
 
 _SUITE = os.path.join(str(Path(rlregress.__file__).parent), "")
 #: code of the suite that stands between a training and the framework.
@@ -125,9 +124,7 @@ class OptionTrainings:
 
 
 def _train(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> Any:
-    random.seed(seed)
-    np.random.seed(seed)
-    set_seed(seed)
+    seed_generators(seed)
     with warnings.catch_warnings():
         # about what is done on purpose
         warnings.simplefilter("ignore")
@@ -135,38 +132,14 @@ def _train(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> 
 
 
 def _train_with(option: Option, value: Any, seconds: float, train: Callable[[], Any]) -> Any:
-    with option.changed(value), _limit(seconds):
+    # a training that waits uses no CPU time; on a busy machine one that computes takes longer by
+    # the clock
+    limits = {signal.ITIMER_VIRTUAL: seconds, signal.ITIMER_REAL: _WAITED * seconds}
+    with option.changed(value), raise_after(DoesNotEnd, limits):
         try:
             return train()
         except DoesNotEnd:
             return "does not end"
-
-
-@contextlib.contextmanager
-def _limit(seconds: float) -> Iterator[None]:
-    """Raise DoesNotEnd when so much CPU time has passed, or a few times as much of a clock.
-
-    A training that waits uses no CPU time. On a machine that does other work, one that computes
-    takes longer by the clock.
-    """
-
-    def end(*_: Any) -> None:
-        raise DoesNotEnd
-
-    signals = (signal.SIGVTALRM, signal.SIGALRM)
-    handlers = [signal.signal(number, end) for number in signals]
-    begun = time.monotonic()
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    # the timer of the process that all trainings share goes on afterwards
-    shared, _ = signal.setitimer(signal.ITIMER_REAL, _WAITED * seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        left = shared - (time.monotonic() - begun)
-        signal.setitimer(signal.ITIMER_REAL, max(left, 1e-6) if shared else 0)
-        for number, handler in zip(signals, handlers, strict=True):
-            signal.signal(number, handler)
 
 
 class CapturedOptions:

@@ -249,11 +249,7 @@ def _read_defaults(called: Any, names: Names, arguments: Callable[[], dict[str, 
 
 
 def set_seed(seed: int) -> None:
-    """Set torch's own generator.
-
-    ``torch.manual_seed`` also notes where it was called from for each device that is not there,
-    which takes longer than most calls.
-    """
+    """Seed torch's own generator; see ``random_generators.seed_generators``."""
     torch.default_generator.manual_seed(seed)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest import mock
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from rlregress.probing.layers import gradient_norm
 
@@ -28,37 +29,36 @@ class RecordedUpdate(NamedTuple):
 
 
 @contextmanager
-def differentiated() -> Iterator[list[float]]:
-    """Record the losses that ``backward`` is called on meanwhile, in order."""
+def watch_updates(
+    on_step: Callable[[torch.optim.Optimizer], Any] = lambda optimizer: None,
+) -> Iterator[list[float]]:
+    """Call a function before every step of any optimiser; yield the differentiated losses."""
     losses: list[float] = []
     backward = torch.Tensor.backward
 
-    def recording(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
+    def differentiate(tensor: torch.Tensor, *arguments: Any, **keywords: Any) -> Any:
         losses.append(float(tensor.detach()))
         return backward(tensor, *arguments, **keywords)
 
-    with mock.patch.object(torch.Tensor, "backward", recording):
-        yield losses
+    handle = register_optimizer_step_pre_hook(lambda optimizer, *_: on_step(optimizer))
+    try:
+        with mock.patch.object(torch.Tensor, "backward", differentiate):
+            yield losses
+    finally:
+        handle.remove()
 
 
 @contextmanager
 def recorded_update(optimizers: Mapping[str, torch.optim.Optimizer]) -> Iterator[RecordedUpdate]:
     """Record losses and steps of these optimisers meanwhile."""
     recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers}, [])
-    with differentiated() as parts:
 
-        def hook(name: str) -> Any:
-            def look(optimizer: torch.optim.Optimizer, *_: Any) -> None:
-                recorded.losses[name].append(sum(parts))
-                parts.clear()
-                recorded.gradient_norms[name].append(gradient_norm(optimizer))
-                recorded.order.append(name)
+    def note_step(optimizer: torch.optim.Optimizer) -> None:
+        for name in [name for name in optimizers if optimizers[name] is optimizer]:
+            recorded.losses[name].append(sum(losses))
+            losses.clear()
+            recorded.gradient_norms[name].append(gradient_norm(optimizer))
+            recorded.order.append(name)
 
-            return look
-
-        handles = [o.register_step_pre_hook(hook(name)) for name, o in optimizers.items()]
-        try:
-            yield recorded
-        finally:
-            for handle in handles:
-                handle.remove()
+    with watch_updates(note_step) as losses:
+        yield recorded

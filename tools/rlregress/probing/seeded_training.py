@@ -7,7 +7,6 @@ loop runs, and what it draws while it makes its networks, or samples a minibatch
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -17,6 +16,12 @@ import numpy as np
 import torch
 
 from rlregress.probing.interface import Passing, Trained
+from rlregress.probing.random_generators import (
+    restore_states,
+    restored_states,
+    save_states,
+    seed_generators,
+)
 
 #: Called with (environment steps done, the agent at that moment).
 OnAgent = Callable[[int, Trained], None]
@@ -85,13 +90,6 @@ class SeededTraining:
         return look
 
 
-def seed_everything(seed: int) -> None:
-    """The global generators of random, NumPy and torch."""
-    random.seed(seed)
-    np.random.seed(seed)
-    torch.default_generator.manual_seed(seed)
-
-
 class Stream:
     """Numbers of the global generators that nothing outside of it draws."""
 
@@ -105,26 +103,15 @@ class Stream:
 
         Nothing of this is seen by generators that belong to an object.
         """
-        outside = _state()
-        if self._state is None:
-            seed_everything(self._seed)
-        else:
-            _restore(self._state)
-        try:
-            yield
-        finally:
-            self._state = _state()
-            _restore(outside)
-
-
-def _state() -> Any:
-    return random.getstate(), np.random.get_state(), torch.default_generator.get_state()
-
-
-def _restore(state: Any) -> None:
-    random.setstate(state[0])
-    np.random.set_state(state[1])
-    torch.default_generator.set_state(state[2])
+        with restored_states():
+            if self._state is None:
+                seed_generators(self._seed)
+            else:
+                restore_states(self._state)
+            try:
+                yield
+            finally:
+                self._state = save_states()
 
 
 def from_stream(kind: Any, stream: Stream) -> Any:

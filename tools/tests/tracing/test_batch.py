@@ -69,6 +69,12 @@ def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_
     assert compare(first, alone).verdict == "equal"
 
 
+def test_what_trainings_share_is_prepared_without_an_error(recorded):
+    """An error in it would also lose the functions that imports call."""
+    process, _ = recorded
+    assert process.stderr == ""
+
+
 def test_a_training_that_fails_leaves_what_it_said(recorded):
     """In its trace, or where there can be none in a file beside; the others go on."""
     process, folder = recorded

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import random
 import sys
 import tempfile
 import types
@@ -14,10 +13,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from rlregress.errors import UserError
+from rlregress.probing.random_generators import restored_states
 
 _MISSING = object()
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
@@ -29,15 +28,12 @@ _WRONG_ARGUMENTS = 2
 @contextlib.contextmanager
 def random_state() -> Iterator[None]:
     """The global random generators go on afterwards as if nothing had been drawn."""
-    states = random.getstate(), np.random.get_state(), torch.get_rng_state()
     deterministic = torch.backends.cudnn.deterministic
-    try:
-        yield
-    finally:
-        random.setstate(states[0])
-        np.random.set_state(states[1])
-        torch.set_rng_state(states[2])
-        torch.backends.cudnn.deterministic = deterministic
+    with restored_states():
+        try:
+            yield
+        finally:
+            torch.backends.cudnn.deterministic = deterministic
 
 
 @contextlib.contextmanager

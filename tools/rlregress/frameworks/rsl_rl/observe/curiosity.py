@@ -12,7 +12,7 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, AgentTraining, train
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import gradient_norm, linear_layers, make_constant
-from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.recorded_update import watch_updates
 from rlregress.probing.scripted import Scripted
 
 
@@ -109,7 +109,7 @@ def _normalisation(inputs: Inputs) -> np.ndarray:
 
 
 def _loss(inputs: Inputs) -> np.ndarray:
-    with differentiated() as losses:
+    with watch_updates() as losses:
         _train(inputs)
     # that of the policy comes first
     return np.array(losses[1:])

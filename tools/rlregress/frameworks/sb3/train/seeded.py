@@ -12,7 +12,8 @@ from rlregress.frameworks.sb3.train.training import OWN, Library, arguments_for,
 from rlregress.probing.heads import prepare
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolated
-from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream, seed_everything
+from rlregress.probing.random_generators import seed_generators
+from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream
 
 
 def _arguments(request: SeededTraining, environment: Any, images: bool, library: Library) -> dict:
@@ -55,7 +56,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
                 **_arguments(request, environment, images, library),
             )
         prepare(request, lambda: heads(model))
-        seed_everything(seeds.exploration)
+        seed_generators(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)
         model.learn(request.total_steps, callback=_Look(request, library))

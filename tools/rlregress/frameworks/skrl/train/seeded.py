@@ -10,7 +10,8 @@ from rlregress.frameworks.skrl.train.training import arguments_of, behind_steps,
 from rlregress.probing.heads import prepare
 from rlregress.probing.interface import Trained, Unsupported
 from rlregress.probing.isolation import isolated
-from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream, seed_everything
+from rlregress.probing.random_generators import seed_generators
+from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream
 
 
 def train_seeded(request: SeededTraining) -> Trained:
@@ -31,7 +32,7 @@ def train_seeded(request: SeededTraining) -> Trained:
             training = Training(request.algorithm, environment, memory=memory, **arguments)
         prepare(request, lambda: heads(training))
         training.action_space.seed(seeds.exploration)
-        seed_everything(seeds.exploration)
+        seed_generators(seeds.exploration)
         trainer = training.trainer(request.total_steps)
         behind_steps(training.agent, lambda done: look(done, lambda: trained(training, done, {})))
         trainer.train()

@@ -10,13 +10,8 @@ from rlregress.frameworks.torchrl.train.dqn_ddpg import parts_of, policy_of, tra
 from rlregress.frameworks.torchrl.train.training import single_precision
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolated
-from rlregress.probing.seeded_training import (
-    SeededTraining,
-    Stream,
-    arrays,
-    from_stream,
-    seed_everything,
-)
+from rlregress.probing.random_generators import seed_generators
+from rlregress.probing.seeded_training import SeededTraining, Stream, arrays, from_stream
 
 
 def _trained(loss: Any, steps: int) -> Trained:
@@ -36,7 +31,7 @@ def train_seeded(request: SeededTraining) -> Trained:
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         with Stream(seeds.initialisation).drawn():
             parts = parts_of(request, environment, settings)
-        seed_everything(seeds.exploration)
+        seed_generators(seeds.exploration)
         environment.set_seed(seeds.environment)
         buffer = from_stream(TensorDictReplayBuffer, Stream(seeds.sampling))
         trainer = trainer_of(request, environment, settings, parts, buffer)

@@ -18,7 +18,7 @@ from rlregress.frameworks.cleanrl.stubs import replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing.driven import ScriptedEnvs, fill
 from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.recorded_update import watch_updates
 
 _SCRIPT = "ddpg_continuous_action"
 
@@ -79,7 +79,7 @@ class Driver:
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
         """Return the loss of the last update, when the memory holds one minibatch."""
-        with differentiated() as losses:
+        with watch_updates() as losses:
             self._update(lambda: self.set_values(online, target))
         values, policy = losses[-2:]
         return values, policy

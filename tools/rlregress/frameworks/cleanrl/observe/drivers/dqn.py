@@ -19,7 +19,7 @@ from rlregress.frameworks.cleanrl.stubs import defaults, replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing.driven import ScriptedEnvs, fill
 from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import differentiated
+from rlregress.probing.recorded_update import watch_updates
 
 _SCRIPT = "dqn"
 
@@ -56,7 +56,7 @@ class Driver:
                 self.set_values(online, target)
 
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
-        with differentiated() as losses:
+        with watch_updates() as losses:
             self._play(
                 envs, lambda _: self.set_values(first, first), between,
                 total_timesteps=size, learning_starts=size - 2,

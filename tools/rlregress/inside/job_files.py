@@ -1,0 +1,30 @@
+"""The frame of a worker process: a job comes in one JSON file, and its answer goes to another one.
+
+Runs inside foreign and old environments: standard library only, Python 3.10 syntax.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rlregress.errors import UserError
+
+
+def answer_job(find_answer: Callable[[dict[str, Any]], Any], arguments: Sequence[str]) -> int:
+    """Write the answer to the job of the first file into the second; return the exit status."""
+    with open(arguments[0], encoding="utf-8") as file:
+        job = json.load(file)
+    try:
+        answer = find_answer(job)
+    except UserError as error:
+        print(error, file=sys.stderr)
+        return 2
+    with open(f"{arguments[1]}.new", "w", encoding="utf-8") as file:
+        json.dump(answer, file)
+    # a process that is ended leaves the whole answer or none
+    os.replace(f"{arguments[1]}.new", arguments[1])
+    return 0

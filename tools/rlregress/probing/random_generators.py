@@ -1,0 +1,59 @@
+"""The global random generators of Python, NumPy and torch: seeded, saved and restored together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def seed_generators(seed: int) -> None:
+    """Seed all of them; torch's is that of the CPU.
+
+    For other kinds of device ``torch.manual_seed`` keeps a traceback, which takes longer than most
+    calls.
+    """
+    random.seed(seed)
+    np.random.seed(seed)
+    torch.default_generator.manual_seed(seed)
+
+
+def save_states() -> dict[str, Any]:
+    """Return the states of all of them."""
+    return {
+        "python": random.getstate(),
+        "numpy": np.random.get_state(),
+        "torch": torch.get_rng_state(),
+    }
+
+
+def restore_states(states: Mapping[str, Any]) -> None:
+    """Let all of them go on from states of ``save_states``."""
+    random.setstate(states["python"])
+    np.random.set_state(states["numpy"])
+    torch.set_rng_state(states["torch"])
+
+
+@contextmanager
+def restored_states() -> Iterator[None]:
+    """Restore the states at the end of the block."""
+    states = save_states()
+    try:
+        yield
+    finally:
+        restore_states(states)
+
+
+def comparable_states() -> dict[str, Any]:
+    """Return the states in a form that can be compared."""
+    states = save_states()
+    kind, keys, *further = states["numpy"]
+    return {
+        "python": states["python"],
+        "numpy": (kind, keys.tobytes(), *further),
+        "torch": states["torch"].numpy().tobytes(),
+    }

@@ -1,0 +1,44 @@
+"""A limit of time for a block that runs foreign code."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+#: timer of the process -> the signal that it sends.
+_SIGNALS = {
+    signal.ITIMER_REAL: signal.SIGALRM,
+    signal.ITIMER_VIRTUAL: signal.SIGVTALRM,
+    signal.ITIMER_PROF: signal.SIGPROF,
+}
+
+
+@contextmanager
+def raise_after(error: type[BaseException], seconds: Mapping[int, float]) -> Iterator[None]:
+    """Raise an error in the block after so many seconds of a timer.
+
+    Args:
+        seconds: by ``signal.ITIMER_REAL``, a clock; ``ITIMER_PROF``, CPU time; ``ITIMER_VIRTUAL``,
+            CPU time outside of the kernel. A timer that runs already goes on afterwards.
+    """
+    if any(limit <= 0 for limit in seconds.values()):
+        raise error
+
+    def end(*_: object) -> None:
+        raise error
+
+    begun = time.monotonic()
+    before = [
+        (timer, signal.signal(_SIGNALS[timer], end), signal.setitimer(timer, limit)[0])
+        for timer, limit in seconds.items()
+    ]
+    try:
+        yield
+    finally:
+        for timer, handler, outer in before:
+            # 0 would mean never
+            remaining = max(outer - (time.monotonic() - begun), 1e-6)
+            signal.setitimer(timer, remaining if outer else 0)
+            signal.signal(_SIGNALS[timer], handler)
