@@ -13,6 +13,7 @@ import contextlib
 import copy
 import dataclasses
 import enum
+import gc
 import inspect
 import re
 import sys
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 
 from rlregress.inside import methods
 from rlregress.inside.methods import Misfit
-from rlregress.source import read_text
+from rlregress.source import first_line, read_text
 
 #: the name of a module's own piece, and how that of a class begins.
 MODULE, BODY = "<module>", "<class> "
@@ -31,6 +32,9 @@ MODULE, BODY = "<module>", "<class> "
 _SIMPLE = (ast.Assign, ast.AnnAssign)
 _ENCLOSING = (ast.If, ast.Try)
 _HARMLESS = (ast.Import, ast.ImportFrom, ast.Pass, ast.Raise)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+#: module, qualified name, and node of a function.
+_Definition = tuple[types.ModuleType, str, _Function]
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _PRIMITIVE = (bool, int, float, complex, str, bytes, type(None))
 #: in place of the value of what has none of its own.
@@ -117,11 +121,9 @@ def find_other_bindings(
         if following:
             bindings += _find_in_piece(module, f"{BODY}{kind}", texts, following, then)[0]
     try:
-        with meanwhile(bindings):
-            pass
+        return [*bindings, *_find_defaults(module, bindings)]
     except Exception as why:  # whatever a metaclass says
         raise Misfit(f"the values of {piece} cannot be reverted: {why}") from None
-    return bindings
 
 
 def _find_in_piece(
@@ -288,6 +290,98 @@ def _with_defaults(
     return copied
 
 
+def _find_defaults(module: types.ModuleType, bindings: Sequence[Binding]) -> list[Binding]:
+    """Return the defaults of functions of a package that an import makes of other values.
+
+    Raises:
+        Misfit: defaults are no longer what their expressions give, or more is made of a value.
+    """
+    differing = {
+        owner.name if isinstance(owner, enum.Enum) else name for owner, name, _ in bindings
+    }
+    functions = [
+        (function, definition)
+        for definition in _find_definitions(module.__name__.partition(".")[0], differing)
+        for function in _find_functions(*definition)
+    ]
+    now = [methods.evaluate_defaults(*definition) for _, definition in functions]
+    with meanwhile(bindings):
+        then = [methods.evaluate_defaults(*definition) for _, definition in functions]
+    defaults: list[Binding] = []
+    for (function, (_, name, _)), new, old in zip(functions, now, then, strict=True):
+        if not _matches((function.__defaults__, function.__kwdefaults__), new):
+            raise Misfit(f"the defaults of {name} are not what their expressions give")
+        if not _matches(new, old, same=True):
+            defaults.append(Binding(function, "__defaults__", old[0]))
+            defaults.append(Binding(function, "__kwdefaults__", old[1]))
+    return defaults
+
+
+def _find_definitions(package: str, differing: set[str]) -> Iterator[_Definition]:
+    """Yield functions of a package whose defaults are made of some names.
+
+    Raises:
+        Misfit: a decorator, a base class or an option of a class is made of them.
+    """
+    for path, module in list(sys.modules.items()):
+        file = str(getattr(module, "__dict__", {}).get("__file__") or "")
+        if path.partition(".")[0] != package or not file.endswith(".py"):
+            continue
+        text = read_text(file)
+        # most files name none of them, and need not be parsed
+        nodes: list[tuple[str, ast.AST]] = []
+        if any(name in text for name in differing):
+            nodes = [("", node) for node in methods.parse_text(text).body]
+        for above, node in nodes:
+            if not isinstance(node, _DEFINITIONS):
+                nodes += [(above, child) for child in ast.iter_child_nodes(node)]
+                continue
+            name = f"{above}.{node.name}".lstrip(".")
+            heads = list(node.decorator_list)
+            if isinstance(node, ast.ClassDef):
+                heads += [*node.bases, *(keyword.value for keyword in node.keywords)]
+                nodes += [(name, child) for child in node.body]
+            elif _names(methods.without_annotations(node.args)) & differing:
+                yield module, name, node
+            if any(_names(head) & differing for head in heads):
+                raise Misfit(f"{name} is decorated with, or derived from, what is made of them")
+
+
+def _names(expression: ast.AST) -> set[str]:
+    """Return names, and attributes, that an expression reads."""
+    return {str(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(expression)}
+
+
+def _find_functions(
+    module: types.ModuleType, name: str, node: _Function
+) -> list[types.FunctionType]:
+    """Return the functions of a definition that are in memory, also those behind decorators.
+
+    Raises:
+        Misfit: there is none.
+    """
+    # what was frozen before a fork is not listed
+    gc.unfreeze()
+    place = (module.__file__, node.name, first_line(node))
+    referrers = gc.get_referrers(vars(module))
+    functions = [x for x in referrers if type(x) is types.FunctionType and _place(x) == place]
+    if not functions:
+        raise Misfit(f"{name}, which has a default that is made of them, is not in memory")
+    return functions
+
+
+def _place(function: types.FunctionType) -> tuple[str, str, int]:
+    code = function.__code__
+    return code.co_filename, code.co_name, code.co_firstlineno
+
+
+def _value_of(owner: Any, name: str) -> Any:
+    """Return the present value of what has a binding."""
+    if isinstance(owner, types.FunctionType):
+        return getattr(owner, name)
+    return vars(owner).get(name, _ABSENT)
+
+
 def put(bindings: Sequence[Binding]) -> None:
     """Give everything its other value."""
     for owner, name, value in bindings:
@@ -300,8 +394,7 @@ def put(bindings: Sequence[Binding]) -> None:
 @contextlib.contextmanager
 def meanwhile(bindings: Sequence[Binding]) -> Iterator[None]:
     """Give everything its other value, and its own one in the end."""
-    before = [Binding(binding.owner, binding.name, vars(binding.owner).get(binding.name, _ABSENT))
-              for binding in bindings]  # fmt: skip
+    before = [Binding(owner, name, _value_of(owner, name)) for owner, name, _ in bindings]
     try:
         put(bindings)
         yield
@@ -494,9 +587,7 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 def numbers(bindings: Sequence[Binding]) -> set[float]:
     """Those among the values, of either version."""
-    every = [
-        x for binding in bindings for x in (binding.value, vars(binding.owner).get(binding.name))
-    ]
+    every = [x for owner, name, value in bindings for x in (value, _value_of(owner, name))]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
     return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}
 

@@ -43,7 +43,7 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defau
         raise Misfit(f"{name} is decorated otherwise")
     if len(now) != 1 or _takes(now[0]) == _takes(then[0]):
         return None
-    return _evaluated(module, name, then[0])
+    return evaluate_defaults(module, name, then[0])
 
 
 def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | None:
@@ -60,15 +60,20 @@ def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | N
     ]
     if not any(isinstance(node, ast.Name) for default in expressions for node in ast.walk(default)):
         return None
-    return _evaluated(module, name, definitions[0])
+    return evaluate_defaults(module, name, definitions[0])
 
 
-def _evaluated(module: types.ModuleType, name: str, definition: Any) -> Defaults:
+def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> Defaults:
+    """Return the defaults of a definition, with the values that its names have now.
+
+    Raises:
+        Misfit: they cannot be evaluated.
+    """
     above = name.rpartition(".")[0]
     names = dict(vars(module))
     if above:
         names.update(vars(find_class(module, above)))
-    arguments = _without_annotations(definition.args)
+    arguments = without_annotations(definition.args)
     expression = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
         # defaults of a function of the other version
@@ -208,10 +213,11 @@ def _inner(texts: Sequence[str], name: str) -> None:
 
 
 def _takes(node: Any) -> str:
-    return ast.dump(_without_annotations(node.args))
+    return ast.dump(without_annotations(node.args))
 
 
-def _without_annotations(arguments: ast.arguments) -> ast.arguments:
+def without_annotations(arguments: ast.arguments) -> ast.arguments:
+    """Return a copy of arguments without their types."""
     copied = copy.deepcopy(arguments)
     for node in ast.walk(copied):
         if isinstance(node, ast.arg):

@@ -392,7 +392,6 @@ class PieceExecution:
         trainings: names of the trainings that executed it.
         details: "<id> [<scope>]" of the probes that executed it.
         one_way: its branches that were taken one way only, or never.
-        hints: sentences on how to execute it.
         algorithms: algorithms that use its class or its file.
         elsewhere: line that started a process in which it may run unrecorded; empty: none.
         missed: why its changed lines may not have run, though it ran; empty: they ran.
@@ -404,7 +403,6 @@ class PieceExecution:
     trainings: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     one_way: tuple[Branch, ...] = ()
-    hints: tuple[str, ...] = ()
     algorithms: tuple[str, ...] = ()
     elsewhere: str = ""
     missed: str = ""

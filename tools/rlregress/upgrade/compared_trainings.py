@@ -150,7 +150,7 @@ def describe_compared(
     """
     if repetitions is not None:
         old, new = (repetition.trace for repetition in repetitions)
-    seeded = [*_describe_seeding(old, new), *elsewhere(new), *_describe_costs(old, new)]
+    seeded = [*_describe_seeding(old, new), *elsewhere(new)]
     if repetitions is None:
         return Traced(
             name=name,
@@ -325,31 +325,6 @@ def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
         f"gymnasium {versions[0]} -> {versions[1]}: before 1.0 a vector environment begins the "
         "next episode in the step that ends one, from 1.0 on in the step after it (autoreset mode)"
     ]
-
-
-#: what is compared of the cost of a recorded training: name in the header, least amount on either
-#: side, and what it is in words.
-_COSTS = (("cpu_seconds", 1.0, "CPU time"), ("grown_mib", 100.0, "memory"))
-#: so many times more than on the other side is worth a hint: a recorded training is short, and runs
-#: beside others.
-_MUCH = 2.0
-
-
-def _describe_costs(old: Trace, new: Trace) -> list[str]:
-    """Hints that one side takes much more time or memory, where both do as much."""
-    if abs(len(old.events) - len(new.events)) > 0.1 * len(old.events):
-        return []
-    hints = []
-    for key, least, resource in _COSTS:
-        old_cost, new_cost = (float(side.header.get(key, 0.0)) for side in (old, new))
-        low, high = sorted((old_cost, new_cost))
-        if high >= least and high >= _MUCH * max(low, 1e-3):
-            which = "new" if new_cost > old_cost else "old"
-            hints.append(
-                f"{in_words(which)} takes {high / max(low, 1e-3):.1f} times the {resource} of the "
-                "other, while it is recorded: a hint; rlregress check --throughput measures it"
-            )
-    return hints
 
 
 def _describe_errors(old: Trace, new: Trace) -> list[str]:

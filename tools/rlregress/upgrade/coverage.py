@@ -21,7 +21,6 @@ from rlregress.model.differences import IMPORTED
 from rlregress.model.recorded_traces import Trace, ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
-from rlregress.tracing.child_processes import is_over
 from rlregress.upgrade import changed_functions, changed_statements
 
 #: the stage of a command; a part of it is a piece of code.
@@ -339,18 +338,15 @@ def piece_executions(
     Args:
         executed: training -> trace, of the old and of the new version.
         probed: file and function -> details whose probes have executed it, on both sides.
-        folders: of the new version's code, to look for what calls a function.
+        folders: of the new version's code.
     """
-    from rlregress.upgrade.callers import callers
-
     old, new = (ExecutedCode(traces) for traces in executed)
     users = read_users(tuple(folders))
     starters = _starters(new_trace for new_trace in executed[1].values())
     executions = []
     progress.begin(STAGE, len(pieces))
     for function in pieces:
-        gone = function.how == REMOVED
-        side, own = (old, function.old) if gone else (new, function.new)
+        side, own = (old, function.old) if function.how == REMOVED else (new, function.new)
         trainings = tuple(side.trainings(function))
         one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
         missed = side.missed(function, users) if trainings else Missed()
@@ -365,8 +361,6 @@ def piece_executions(
                 trainings=trainings,
                 details=tuple(probed.get(function.key, ())),
                 one_way=one_way,
-                # hints alone: what is known does not depend on them
-                hints=() if trainings or gone or is_over() else tuple(callers(function, folders)),
                 algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
                 elsewhere="" if trainings else starters.get(function.file, ""),
                 missed=missed.reason,

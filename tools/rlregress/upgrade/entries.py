@@ -430,7 +430,7 @@ def _piece(
         state=state,
         by=tuple(by),
         reason=reason,
-        notes=() if state in model.WITHOUT_EFFECT else tuple(notes or execution.hints),
+        notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
         share=_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(function in cause.movers for cause in causes if cause is not None),
         file=function.file,

@@ -75,14 +75,12 @@ def _facts(python: str) -> tuple[list[int], str, str]:
     return numbers, full, tag or full
 
 
-def bytecode_tag(python: str = "") -> str:
-    """Return the tag of an interpreter's bytecode files; empty: of the one that runs this."""
-    return _facts(python)[2] if python else sys.implementation.cache_tag or "python"
-
-
 def tag(python: str = "") -> str:
     """Return a name that tells installations for different interpreters apart."""
-    return f"{bytecode_tag(python)}-{_facts(python)[1]}" if python else bytecode_tag()
+    if not python:
+        return sys.implementation.cache_tag or "python"
+    _, full, of_bytecode = _facts(python)
+    return f"{of_bytecode}-{full}"
 
 
 def version(python: str) -> str:

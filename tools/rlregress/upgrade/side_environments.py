@@ -24,7 +24,6 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.upgrade_result import SideInfo
 from rlregress.tracing.recording_processes import Side, current_paths
 from rlregress.upgrade import (
-    bytecode,
     cached_folders,
     closures,
     dependencies,
@@ -40,6 +39,8 @@ from rlregress.upgrade.version_resolution import Resolved, versions
 
 #: version of a package that states none: below all that are documented.
 _UNKNOWN = "0+unknown"
+#: recordings keep no bytecode of their own, and a gate starts dozens of processes.
+_COMPILE = "--compile-bytecode"
 
 
 @dataclass(frozen=True)
@@ -391,9 +392,8 @@ def overlay(
 
     def make(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(rows)}")
-        into = ["--python", python or sys.executable, "--target", str(target)]
+        into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
         wheels.install(into, rows, tools, say, python)
-        bytecode.keep(target, python)
         return {"requirements": list(rows)}
 
     return folder, cached_folders.make_once(folder, make, say)
@@ -418,10 +418,8 @@ def environment(
             check=True,
             capture_output=True,
         )
-        into = ["--python", str(target / "bin" / "python")]
+        into = ["--python", str(target / "bin" / "python"), _COMPILE]
         wheels.install(into, list(resolved.rows.values()), resolved.tools, say, python)
-        for packages in target.glob("lib/python*/site-packages"):
-            bytecode.keep(packages, python)
         return {"requirements": list(resolved.rows.values())}
 
     return folder, cached_folders.make_once(folder, make, say)

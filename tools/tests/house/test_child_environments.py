@@ -27,7 +27,6 @@ _OTHERWISE = {
     "inside/process_tree.py:_execute": "a supervisor has the environment of its command",
     "inside/process_tree.py:run": "its callers give the environment",
     "training/lease.py:find_end_reason": "starts nothing: Slurm's variables are read",
-    "upgrade/bytecode.py:_compile": "an interpreter that compiles, and imports nothing",
     "upgrade/installer.py:_as_pip": "pip",
     "upgrade/installer.py:_called": "uv",
     "upgrade/installer.py:_environment": "variables of uv",

@@ -48,7 +48,9 @@ def module(tmp_path, monkeypatch):
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "code.py").write_text(NEW)
-    (package / "user.py").write_text("from .code import _HIGH as _MOST, _LOW\n")
+    (package / "user.py").write_text(
+        "from .code import _HIGH as _MOST, _LOW\ndef limit(most=_MOST): return most\n"
+    )
     # an equal number of its own, and one with its name
     (package / "other.py").write_text("_HIGH = 4\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -85,6 +87,8 @@ def test_the_old_values_hold_for_a_while(module):
     )
     old_bindings = bindings.find_other_bindings(module, MODULE, (NEW, OLD))
     assert {binding.name for binding in old_bindings} == {
+        "__defaults__",
+        "__kwdefaults__",
         "_HIGH",
         "_MOST",
         "RANGE",
@@ -95,7 +99,9 @@ def test_the_old_values_hold_for_a_while(module):
     with bindings.meanwhile(old_bindings):
         assert (module._HIGH, module.RANGE, module.ROUND, module._GONE) == (2, (-20, 2), "no", 7)
         assert (importing._MOST, importing._LOW, other._HIGH, module.Actor.most) == (2, -20, 4, 3)
+        assert importing.limit() == 2
     assert (module._HIGH, module.RANGE, module.ROUND, importing._MOST) == (4, (-20, 4), "yes", 4)
+    assert importing.limit() == 4
     assert not hasattr(module, "_GONE")
 
 
@@ -154,6 +160,18 @@ MISFITS = {
     "a function that is replaced": (
         "def f(): return 1\ndef twice(g, n): return lambda: n * g()\nf = twice(f, 1 + 1)\n",
         ("1 + 1", "2"), "defined as a function"),
+    "what a decorator is made of": (
+        "import functools\nA = 2\n@functools.lru_cache(maxsize=A)\ndef f(n): return n\n",
+        ("A = 2", "A = 1"), "f is decorated with"),
+    "what a class is made of": (
+        "A = 2\nclass B:\n    def __init_subclass__(cls, n): cls.n = n\nclass C(B, n=A): pass\n",
+        ("A = 2", "A = 1"), "C is decorated with, or derived from"),
+    "a default that was set later": (
+        "A = 2\ndef f(n=A): return n\nf.__defaults__ = (3,)\n", ("A = 2", "A = 1"),
+        "the defaults of f are not"),
+    "a default of what is not in memory": (
+        "A = 2\ndef only_called(f): return f()\n@only_called\ndef f(n=A): return n\n",
+        ("A = 2", "A = 1"), "is not in memory"),
     "a loop": ("A = []\nfor n in (1, 2):\n    A.append(n)\n", ("(1, 2)", "(1, 3)"),
                "more than an assignment"),
 }  # fmt: skip
@@ -180,6 +198,22 @@ CULPRITS = {
     "a field with a slot": (
         "from dataclasses import dataclass\n@dataclass(slots=True)\nclass A:\n    rate: int = 3\n"
         "def use():\n    return A(), A(rate=2).rate\n", ("= 3", "= 4")),
+    "a default of a function": (
+        "BOUND = 2\nclass B:\n    SIZE = BOUND\n    def f(self, n=BOUND, *, m=SIZE):\n"
+        "        return n, m\ndef made(n=BOUND):\n    return n\n"
+        "def use():\n    return made(), B().f()\n", ("BOUND = 2", "BOUND = 1")),
+    "a default behind a decorator": (
+        "import functools\nBOUND = 2\ndef twice(f):\n    @functools.wraps(f)\n"
+        "    def inner(*a): return 2 * f(*a)\n    return inner\n"
+        "@twice\ndef made(n=-BOUND): return n\ndef use(): return made()\n",
+        ("BOUND = 2", "BOUND = 1")),
+    "a default that an attribute of a class gives": (
+        "class A:\n    rate = 3\ndef made(n=A.rate): return n\ndef use(): return made()\n",
+        ("rate = 3", "rate = 4")),
+    "a default that a member gives": (
+        "import enum\nclass A(enum.Enum):\n    STEP = 'step'\n"
+        "def made(n=A.STEP.value): return n\ndef use(): return made()\n",
+        ("STEP = 'step'", "STEP = 'steps'")),
     "a field that a factory makes": (
         "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    name: str = 'a'\n"
         "    sizes: list = field(default_factory=lambda: [64, 64])\n    last: int = 5\n"

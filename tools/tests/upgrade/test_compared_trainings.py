@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from rlregress.inside import error_origin, events
@@ -125,31 +123,3 @@ def test_other_errors_are_gaps(old, new, sides):
     assert isinstance(found, NotTraced)
     assert list(found.sides) == sides
     assert found.counts
-
-
-@pytest.mark.parametrize(
-    ("headers", "message"),
-    [
-        (
-            [{"cpu_seconds": 1.0}, {"cpu_seconds": 2.5}],
-            ["the new version takes 2.5 times the CPU time"],
-        ),
-        (
-            [{"cpu_seconds": 3.0}, {"cpu_seconds": 1.0}],
-            ["the old version takes 3.0 times the CPU time"],
-        ),
-        ([{"cpu_seconds": 1.0}, {"cpu_seconds": 1.9}], []),
-        ([{"cpu_seconds": 0.1}, {"cpu_seconds": 0.9}], []),
-        (
-            [{"grown_mib": 60.0}, {"grown_mib": 300.0}],
-            ["the new version takes 5.0 times the memory"],
-        ),
-        ([{}, {}], []),
-    ],
-)
-def test_what_takes_much_longer_is_a_hint(headers, message):
-    """Of a training that does as much; what is short or little is noise."""
-    sides = [replace(trace(3), header={**trace(3).header, **header}) for header in headers]
-    both = held(*sides)
-    assert isinstance(both, Traced)
-    assert [note.partition(" of the other")[0] for note in both.notes] == message

@@ -1,4 +1,4 @@
-"""How the trainings went through the functions that differ, and what would reach the others."""
+"""How the trainings went through the functions that differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from rlregress.model.differences import (
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Cause
 from rlregress.upgrade import changed_functions, entries, outside_training
-from rlregress.upgrade.callers import callers
 from rlregress.upgrade.coverage import Users, piece_executions
 from rlregress.upgrade.inventory import Inventory, OtherFile
 from tools.tests.upgrade import small_traces
@@ -441,153 +440,6 @@ def test_what_can_have_no_effect_does_not_make_others_few(how):
 def test_the_file_of_what_is_outside_of_training_can_be_read():
     """Every entry has its reason."""
     assert all(row.reason for row in outside_training.load())
-
-
-CODE = """
-class Agent:
-    def __init__(self, fast):
-        self.fast = fast
-
-    def train(self, x):
-        if self.fast and x > 0:
-            if x > 9:
-                return self.scaled(x)
-        else:
-            return self.shifted(x)
-        return self.scaled(x)
-
-    def scaled(self, x):
-        return self.scaled(x - 1)
-
-    def shifted(self, x):
-        return x
-
-    def idle(self):
-        return 1
-
-    def alone(self):
-        return self.alone()
-
-
-def made():
-    return Agent(True)
-
-
-TABLE = made()
-"""
-
-
-@pytest.fixture
-def package(tmp_path):
-    """A folder with a package of one module."""
-    folder = tmp_path / "package"
-    folder.mkdir()
-    (folder / "agent.py").write_text(CODE)
-    return str(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        (
-            "Agent.scaled",
-            [
-                "may be called by Agent.train (package/agent.py) if `self.fast and x > 0` "
-                "and `x > 9`",
-                "may be called by Agent.train (package/agent.py)",
-            ],
-        ),
-        (
-            "Agent.shifted",
-            ["may be called by Agent.train (package/agent.py) if not `self.fast and x > 0`"],
-        ),
-        ("Agent.__init__", ["may be called by made (package/agent.py)"]),
-        ("made", ["may be called by the module (package/agent.py)"]),
-        ("Agent.idle", []),
-        ("Agent.alone", []),
-        ("Agent.__len__", []),
-        ("<class> Agent", []),
-    ],
-)
-def test_what_calls_a_function_is_said_with_its_conditions(package, name, message):
-    """A class is called by its name; a function that calls itself does not reach itself."""
-    assert callers(function(name), [package]) == message
-
-
-FAMILIES = {
-    "ppo.py": """
-from package.buffers import Rollout, shared
-import package.buffers as buffers
-class Agent:
-    buffer: "Rollout | None"
-    def train(self):
-        self.step(); self.buffer.add(1); shared(); {1}.add(2)
-    def step(self): ...
-def make_env(): ...
-ENV = make_env()
-""",
-    "sac.py": """
-from .ppo import Agent as Other
-class Agent:
-    def step(self): ...
-    def learn(self, replay):
-        self.step(); replay.add(3); make_env()
-class Child(Other):
-    def again(self):
-        self.step(); super().train()
-def make_env(): ...
-""",
-    "buffers.py": """
-class Base:
-    def add(self, x): ...
-class Rollout(Base):
-    def __init__(self): self.add(0)
-def shared(): ...
-""",
-    "other.py": """
-from package import buffers
-class Unknown:
-    def add(self, x): self.add(x)
-def use(agent):
-    agent.step(); buffers.shared(); buffers.Rollout()
-""",
-}
-
-
-@pytest.mark.parametrize(
-    ("file", "name", "callers_"),
-    [
-        ("ppo.py", "Agent.step", ["Agent.train (package/ppo.py)", "Child.again (package/sac.py)"]),
-        ("sac.py", "Agent.step", ["Agent.learn (package/sac.py)"]),
-        ("ppo.py", "Agent.train", ["Child.again (package/sac.py)"]),
-        ("ppo.py", "make_env", ["the module (package/ppo.py)"]),
-        ("sac.py", "make_env", ["Agent.learn (package/sac.py)"]),
-        ("buffers.py", "Base.add",
-         ["Rollout.__init__ (package/buffers.py)", "Agent.train (package/ppo.py)"]),
-        ("other.py", "Unknown.add", []),
-        ("buffers.py", "shared", ["use (package/other.py)", "Agent.train (package/ppo.py)"]),
-        ("buffers.py", "Rollout.__init__", ["use (package/other.py)"]),
-    ],
-)  # fmt: skip
-def test_a_function_is_called_only_by_what_can_have_it(tmp_path, file, name, callers_):
-    """A function of the same name of another file or class is another function."""
-    folder = tmp_path / "package"
-    folder.mkdir()
-    for path, text in FAMILIES.items():
-        (folder / path).write_text(text)
-    found = callers(replace(function(name), file=f"package/{file}"), [str(folder)])
-    assert found == [f"may be called by {caller}" for caller in callers_]
-
-
-def test_callers_are_named_of_functions_that_nothing_enters(package):
-    """What a training enters needs no hint, and what is gone has no callers on the new version."""
-    of = function("Agent.shifted")
-    hint = "may be called by Agent.train (package/agent.py) if not `self.fast and x > 0`"
-    for trainings, hints in (((), (hint,)), ((traced("sac", side("Agent.shifted")),), ())):
-        (found,) = reached([of], trainings, folders=[package])
-        assert found.hints == hints
-    (gone,) = reached([function("Agent.shifted", REMOVED)], [], folders=[package])
-    assert gone.hints == ()
 
 
 def test_a_stray_script_belongs_to_its_distribution():

@@ -84,7 +84,7 @@ def function(name="SAC.train", file=FILE):
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
     """How trainings went through the function that differs."""
     return PieceExecution(function=function(), trainings=trainings, details=details,
-                          one_way=one_way, hints=(), algorithms=algorithms)  # fmt: skip
+                          one_way=one_way, algorithms=algorithms)  # fmt: skip
 
 
 def trace(failure="", unsupported=""):

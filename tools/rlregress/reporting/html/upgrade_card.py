@@ -222,6 +222,5 @@ def _unchecked(entry: Entry) -> str:
     line = _line(entry)
     if line != _name(entry):
         return line
-    # what would execute it, without the file and the condition
-    hint = entry.notes[0].partition(" (")[0] if entry.notes else ""
-    return "; ".join(filter(None, (f"{line}: {entry.state}", hint)))
+    note = entry.notes[0].partition(" (")[0] if entry.notes else ""
+    return "; ".join(filter(None, (f"{line}: {entry.state}", note)))
