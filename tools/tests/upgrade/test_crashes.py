@@ -165,7 +165,7 @@ def test_the_same_error_on_both_sides_is_a_gap(script: Compare) -> None:
     """It says nothing of what would have come after it."""
     found = script("1.0", "2.0", "import learner\nlearner.none\n")
     assert isinstance(found, NotTraced)
-    assert (found.crash, sorted(found.sides)) == (None, ["old", "new"])
+    assert (found.crash, sorted(found.sides)) == (None, ["new", "old"])
 
 
 @pytest.mark.nightly

@@ -676,16 +676,16 @@ def recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recording: Any) -> None:
     """The new one is of all, and the others count as the same."""
     found, recorded = recording("ppo", "sac")
-    assert recorded == ["B ppo", "B sac", "A sac"]
+    assert recorded == ["new ppo", "new sac", "old sac"]
     assert ([training.name for training in found.traced], found.same) == (["sac"], ["ppo"])
     assert (set(found.traces[0]), set(found.traces[1])) == ({"sac"}, {"ppo", "sac"})
 
 
 def test_a_gate_that_was_interrupted_selects_by_the_traces_that_it_has_left(recording: Any) -> None:
     """What either version has recorded is not recorded again."""
-    assert recording("ppo")[1] == ["B ppo"]
+    assert recording("ppo")[1] == ["new ppo"]
     found, recorded = recording("ppo", "sac")
-    assert (recorded, found.same) == (["B sac", "A sac"], ["ppo"])
+    assert (recorded, found.same) == (["new sac", "old sac"], ["ppo"])
     assert recording("ppo", "sac")[1] == []
 
 
