@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -29,16 +28,16 @@ def raise_after(error: type[BaseException], seconds: Mapping[int, float]) -> Ite
     def end(*_: object) -> None:
         raise error
 
-    begun = time.monotonic()
     before = [
-        (timer, signal.signal(_SIGNALS[timer], end), signal.setitimer(timer, limit)[0])
+        (timer, limit, signal.signal(_SIGNALS[timer], end), signal.setitimer(timer, limit)[0])
         for timer, limit in seconds.items()
     ]
     try:
         yield
     finally:
-        for timer, handler, outer in before:
-            # 0 would mean never
-            remaining = max(outer - (time.monotonic() - begun), 1e-6)
-            signal.setitimer(timer, remaining if outer else 0)
+        for timer, limit, handler, outer in before:
+            spent = limit - signal.setitimer(timer, 0)[0]
+            if outer:
+                # 0 would mean never
+                signal.setitimer(timer, max(outer - spent, 1e-6))
             signal.signal(_SIGNALS[timer], handler)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 import time
 import types
@@ -97,25 +96,6 @@ def test_a_training_with_an_option_that_goes_on_for_ever_is_ended(monkeypatch, e
     assert outputs["shift: Shift(twice=True)"] == "does not end"
     assert len(outputs) == 4
     assert time.monotonic() - begun < 30
-
-
-def test_the_limit_of_a_training_leaves_that_of_all_trainings(monkeypatch):
-    """The alarm of their process rings when it was to, with its own handler."""
-    rang = []
-    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(time.monotonic()))
-    begun = time.monotonic()
-    signal.setitimer(signal.ITIMER_REAL, 0.4)
-    try:
-        with option_trainings._limit(5.0):
-            time.sleep(0.1)
-        assert 0 < signal.getitimer(signal.ITIMER_REAL)[0] <= 0.3
-        while not rang and time.monotonic() - begun < 10:
-            time.sleep(0.05)
-        assert rang
-        assert rang[0] - begun > 0.39
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize(
