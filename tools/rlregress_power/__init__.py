@@ -1,1 +1,1 @@
-"""Known faults are injected into copies of the frameworks: which of them does the suite detect?"""
+"""Injects known faults into copies of the frameworks: which does the suite detect?"""

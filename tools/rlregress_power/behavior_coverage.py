@@ -1,7 +1,7 @@
-"""Which lines each file of ``tests_behavior`` runs: a plugin of pytest.
+"""A plugin of pytest that records which lines each file of ``tests_behavior`` executes.
 
-Counted by file, as tests of one file share their trainings. Written as JSON to the file that the
-environment names: source file -> test file -> lines.
+Lines are counted for each test file, because its tests share trainings. The plugin writes them as
+JSON to the file that a variable names: source file -> test file -> lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-#: the environment's names of the file that is written, and of the folders of code.
+#: variables that name the written file, and the folders of code
 OUTPUT, FOLDERS = "RLREGRESS_REACH", "RLREGRESS_REACH_FOLDERS"
 
 

@@ -32,10 +32,10 @@ class Row:
     """One fault.
 
     Attributes:
-        right: whether it was detected as it should be; None: it could not be probed.
-        text: what is reported about it.
-        word: of one that is as it should be.
-        verdicts: whether its verdicts have a table.
+        right: whether it was detected as expected; None: it could not be probed.
+        text: its result in words.
+        word: word of the badge if it is as expected.
+        verdicts: whether the page has a table of its verdicts.
     """
 
     result: FaultResult
@@ -51,7 +51,7 @@ class Row:
 
     @property
     def badge(self) -> Badge:
-        """In one word or two."""
+        """The result in one or two words."""
         if self.right is None:
             return Badge("could not be probed", tones.NOTHING)
         return Badge(self.word, tones.GOOD) if self.right else Badge("not as expected", tones.BAD)

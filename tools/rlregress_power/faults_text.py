@@ -1,4 +1,4 @@
-"""``rlregress selftest faults``: what the instruments report about injected faults."""
+"""``rlregress selftest faults``: the results of the instruments, in words."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _replayed(result: FaultResult) -> list[str]:
 
 
 def cost(result: FaultResult) -> str:
-    """Runs and minutes of a gate on returns."""
+    """Describe the runs and minutes of a gate on returns."""
     return f"{result.runs} runs, {result.cpu_minutes:.1f} CPU minutes"
 
 
@@ -123,7 +123,7 @@ _LINES: Mapping[str, Callable[[FaultResult], list[str]]] = {
 
 
 def summary(instrument: str, results: Sequence[FaultResult]) -> str:
-    """How many of the faults an instrument detects."""
+    """Describe how many faults an instrument detects."""
     detected = sum(result.detected for result in results)
     count_text = f"{detected} of {len(results)}"
     if instrument == REPLAYS:
@@ -136,8 +136,7 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
         named = sum(result.named for result in results)
         return (
             f"{count_text} found, {right} with the right file and function; {kinds} with the "
-            "expected "
-            f"kind, {named} with the changed function itself in the place or its callers"
+            f"expected kind, {named} with the changed function in the place or its callers"
         )
     if instrument == OPTIONS:
         fitting = sum(result.fits for result in results)

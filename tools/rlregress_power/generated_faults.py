@@ -1,7 +1,7 @@
-"""Faults that operators generate from a framework's own code, drawn by lot and not picked by hand.
+"""Faults that operators generate from a framework's own code, drawn at random.
 
-``baselines/faults/generated.toml`` names the files; every function of them can be given every fault
-of ``faults.mutation``. What the tiers of the suite say of those that are drawn is kept beside it.
+``baselines/faults/generated.toml`` names the files. Every function in them can get every mutant of
+``faults.mutation``. The results of the tiers for drawn faults are stored next to it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _folder() -> Path:
 
 
 def scope(framework: str) -> tuple[str, ...]:
-    """Patterns of the files whose functions are given faults.
+    """Return patterns of the files whose functions can get faults.
 
     Raises:
         UserError: none are named for this framework.
@@ -68,27 +68,27 @@ def scope(framework: str) -> tuple[str, ...]:
     scopes: Mapping[str, _Scope] = datafiles.read(path, Mapping[str, _Scope])
     if framework not in scopes:
         raise UserError(
-            f"no files of {framework} are named to generate faults from; known: "
-            f"{', '.join(sorted(scopes))}; name some in {path}"
+            f"{path} names no files of {framework} to generate faults from; known: "
+            f"{', '.join(sorted(scopes))}; name some in it"
         )
     return scopes[framework].files
 
 
 def draw_faults(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
-    """``count`` faults of the functions in scope by lot, and how many places there are for one."""
+    """Return ``count`` random faults of the functions in scope, and the number of places."""
     texts = {name: path.read_text(encoding="utf-8") for name, path in _files(adapter).items()}
     return draw_mutants(texts, count, draw)
 
 
 def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[Mutant], int]:
-    """Return faults of the functions of files by lot, and how many places there are for one.
+    """Return random faults of the functions of files, and the number of possible places.
 
-    Every place is as likely as every other. One whose syntax tree is that of the sound file is no
-    fault.
+    All places are equally likely. A change that leaves the syntax tree unchanged is no fault.
 
     Args:
         texts: file -> its text.
-        draw: seed of the lot.
+        count: number of faults.
+        draw: seed of the draw.
     """
     places = [
         (file, function, edit)
@@ -106,7 +106,7 @@ def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[
     return sorted(mutants, key=lambda item: (item.file, item.line, item.new)), len(places)
 
 
-@functools.lru_cache(maxsize=32)  # of the sound files, which are compared with many faults
+@functools.lru_cache(maxsize=32)  # each unchanged file is compared with many faults
 def _tree(text: str) -> str:
     return ast.dump(ast.parse(text))
 
@@ -129,7 +129,7 @@ def _files(adapter: Adapter) -> dict[str, Path]:
 
 
 def outcome(fault: Mutant) -> Outcome:
-    """A fault that no tier was asked about."""
+    """Return the outcome of a fault before any tier has run."""
     return Outcome(
         file=fault.file,
         function=fault.function,
@@ -142,7 +142,7 @@ def outcome(fault: Mutant) -> Outcome:
 
 
 def as_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: str = "") -> Fault:
-    """The same, to be injected; ``sound``: the file without it."""
+    """Return a mutant as a fault that can be injected."""
     above = "".join(row + "\n" for row in sound.split("\n")[: fault.line - 1])
     occurrence = above.count(fault.old) + 1
     return Fault(
@@ -162,13 +162,13 @@ def results_path(framework: str, draw: int) -> Path:
 
 
 def load(framework: str, draw: int) -> Drawn | None:
-    """The kept results; None if there are none."""
+    """Return the stored results; None if there are none."""
     path = results_path(framework, draw)
     return _read(path) if path.is_file() else None
 
 
 def load_all_results() -> list[Drawn]:
-    """All kept results, by framework and draw."""
+    """Return all stored results, by framework and draw."""
     all_results = [_read(path) for path in (_folder() / "generated").glob("*.json")]
     return sorted(all_results, key=lambda item: (item.framework, item.draw))
 
@@ -180,7 +180,7 @@ def _read(path: Path) -> Drawn:
 
 
 def keep(results: Drawn) -> None:
-    """Write the results in place of those before."""
+    """Write the results, replacing earlier ones."""
     path = results_path(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
@@ -197,7 +197,7 @@ def misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[
 
 
 def explained() -> dict[tuple[str, str], Explained]:
-    """(framework, fault) -> why no tier sees it, of those that somebody has looked at."""
+    """Return (framework, fault) -> why no tier detects it, for reviewed faults."""
     content: _Explanations = datafiles.read(_folder() / "explained.toml", _Explanations)
     return {
         (explanation.framework, explanation.fault): explanation for explanation in content.fault

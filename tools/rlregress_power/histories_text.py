@@ -1,4 +1,4 @@
-"""``rlregress selftest histories``: what the gate said of real releases, as a table."""
+"""``rlregress selftest histories``: verdicts on real releases, as a table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def pair_lines(row: JudgedPair) -> Iterator[str]:
 
 
 def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
-    """The table of a framework.
+    """Return the table of a framework.
 
     Args:
-        published: how many pairs of neighbouring releases there are.
-        rows: those of them that were judged.
+        published: number of pairs of neighbouring releases.
+        rows: the judged pairs.
     """
     return [
         f"## {title}",

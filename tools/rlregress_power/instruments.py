@@ -1,6 +1,6 @@
-"""The instruments of the suite, measured: does each detect the known faults of its table?
+"""The instruments of the suite: does each detect the known faults of its table?
 
-Each is a function that injects faults, runs what has to detect them, and yields a result for each.
+An instrument injects faults, runs the checks that must detect them, and yields a result for each.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ class Instrument:
     """One way to detect faults.
 
     Attributes:
-        run: yields the result of each fault; of ``workers`` processes, with messages to ``say``.
-        counted: what is counted while it runs; empty: nothing.
-        share: of the faults that has to be detected.
-        in_place: whether that share has to be found in the right place as well.
+        run: yields the result of each fault; uses ``workers`` processes and prints by ``say``.
+        counted: name of the counted items in progress lines; empty: nothing is counted.
+        share: share of the faults that must be detected.
+        in_place: whether this share must also be found in the right place.
     """
 
     run: Callable[..., Iterator[FaultResult]]
@@ -134,7 +134,7 @@ def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
 
 
 def _first(comparison: Comparison) -> list[Event]:
-    """The event of the first difference on either side, the changed one first."""
+    """Return the events of the first difference, that of the changed copy first."""
     if comparison.first is None:
         return []
     return [event for event in (comparison.first.new, comparison.first.old) if event is not None]
@@ -147,7 +147,7 @@ def _named(events: Sequence[Event], file: str, function: str) -> bool:
 
 
 def _function(fault: Fault) -> str:
-    """The innermost function around a fault; "" if the fault does not fit."""
+    """Return the innermost function around a fault; "" if the fault does not fit."""
     place = injection.find_fault_line(fault)
     if place is None:
         return ""
@@ -171,7 +171,7 @@ def _by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[F
 
 
 def _mutant(fault: Fault) -> Mutant | None:
-    """The changed file; None if the fault does not fit this version, or is in no function."""
+    """Return the changed file; None if the fault fits no function of this version."""
     path = frameworks.get(fault.framework).code.locate(fault.file)
     if path is None:
         return None
@@ -181,7 +181,7 @@ def _mutant(fault: Fault) -> Mutant | None:
         return None
     if fault.function not in {function.name for function in source.parse(text).functions}:
         return None
-    # the first line that differs, as the fragment may begin above it
+    # the first differing line, because the fragment may begin above it
     same = next((n for n, (x, y) in enumerate(zip(text, changed, strict=False)) if x != y), 0)
     return Mutant(
         file=fault.file,
@@ -207,7 +207,7 @@ def _under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
         by={seeded.detected_by: how} if seeded.detected_by else {},
         in_place=in_place,
         executed=len(seeded.trainings),
-        trouble=f"not seeded: {seeded.misfit}" if seeded.misfit else "",
+        trouble=f"not injected: {seeded.misfit}" if seeded.misfit else "",
     )
 
 
@@ -217,7 +217,7 @@ def _by_tests(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[Fault
 
 
 def pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
-    """Arguments of Python that run tests of a framework."""
+    """Return the arguments of Python that run tests of a framework."""
     return [
         *suite.pytest_arguments(*paths), "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
         "--framework", framework, *arguments,
@@ -230,7 +230,7 @@ def run_tests(
     """Run tests on a copy with a fault.
 
     Returns:
-        What is recorded of each test, None if nothing is; and why the tests did not run, or "".
+        The entries of the evidence, None if there are none; and why the tests did not run, or "".
 
     Raises:
         subprocess.TimeoutExpired: they took longer than ``patience`` seconds.
@@ -254,7 +254,7 @@ def _tested(fault: Fault) -> FaultResult:
     failed: dict[str, str] = {}
     for entry in entries or ():
         if entry["outcome"] == "failed":
-            # of several environments or settings: it has failed if it has for one
+            # a test with several environments or settings has failed if it failed for one
             name = entry["test"].partition("/")[2].partition("[")[0]
             lines = entry["message"].splitlines()
             failed[name] = "; ".join(filter(None, [failed.get(name), lines[0] if lines else ""]))
@@ -262,9 +262,12 @@ def _tested(fault: Fault) -> FaultResult:
 
 
 def behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str = "") -> FaultResult:
-    """The result of tests; ``failed``: test -> the first line of its message.
+    """Return the result of behaviour tests.
 
-    Detected, if all named tests have failed, one of them with the expected words.
+    The fault is detected if all named tests failed, one of them with the expected words.
+
+    Args:
+        failed: test -> the first line of its message.
     """
     words = [failed.get(name) for name in fault.turns]
     detected = None not in words and any(fault.finds in (line or "") for line in words)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from rlregress.model.differences import AS_DOCUMENTED, CHANGED, NEW_FAILS
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 
-#: what became of a change.
+#: outcomes for a change
 CAUSE, FLAGGED, UNREACHED = "flagged with the cause", "flagged without", "named as not reached"
 MISSED, NOT_JUDGED = "missed", "not judged"
 OUTCOMES = (CAUSE, FLAGGED, UNREACHED, MISSED, NOT_JUDGED)
-#: verdicts that say that something changed.
+#: verdicts that state a change
 RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 
@@ -21,8 +21,8 @@ class JudgedChange:
 
     Attributes:
         outcome: one of ``OUTCOMES``.
-        by: what names it: a detail, a default, or a function that moves a training.
-        later: a gate of some scenarios alone has named it, after the pair was judged.
+        by: the detail, default or culprit by which the report names it.
+        later: whether a later upgrade with selected scenarios named it.
     """
 
     id: str
@@ -36,9 +36,9 @@ class JudgedPair:
     """One pair of releases, judged.
 
     Attributes:
-        headline: the verdict with what was asked.
-        seconds: from command to verdict.
-        changes: of those in scope.
+        headline: the headline of the report.
+        seconds: seconds from command to verdict.
+        changes: results for the known changes in scope.
     """
 
     before: str
@@ -55,7 +55,5 @@ class JudgedPair:
 
     @property
     def red(self) -> bool:
-        """Return whether the gate would have stopped the upgrade; documented changes do not
-        count.
-        """
+        """Return whether the gate would have stopped the upgrade."""
         return self.verdict in RED - {AS_DOCUMENTED}

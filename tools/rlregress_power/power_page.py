@@ -1,4 +1,4 @@
-"""Which tier of the suite detects faults that operators generated, as a page."""
+"""A page on which tier of the suite detects generated faults."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, alt
 
 
 def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
-    """The whole page; ``explained``: (framework, fault) -> why nothing detects it."""
+    """Return the page."""
     parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_rows_by_operator(results)]
     for draw in results:
         parts += ["", *_unseen(draw, explained)]
@@ -105,7 +105,7 @@ def _share(
 
 
 def _detected_of_probed(faults: Sequence[Outcome], tier: str) -> str:
-    """How many a tier detects, of those that it was tried on."""
+    """Describe how many faults a tier detects, of those that it ran on."""
     tried = [fault for fault in faults if tier in fault.said]
     return _part(sum(bool(fault.said[tier]) for fault in tried), len(tried))
 
@@ -151,7 +151,7 @@ def _unseen(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iter
 
 
 def summary(results: Sequence[Drawn]) -> str:
-    """One line."""
+    """Return a summary in one line."""
     faults = [fault for draw in results for fault in draw.faults]
     detected = sum(bool(fault.detected_by) for fault in faults)
     text = f"{', '.join(TIERS[:-1])} or {TIERS[-1]}"

@@ -1,7 +1,7 @@
-"""Which lines of a framework each probe reaches.
+"""Measures which lines of a framework each probe executes.
 
-A fault in the body of a function can only move the details whose probes reach its statement: the
-others run the same code as before. That is what makes hundreds of faults affordable.
+A fault in the body of a function can only change details whose probes execute its statement; the
+others run the same code as before. So only a few probes run for each of hundreds of faults.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rlregress.frameworks.base import Adapter
 
 #: (detail id, scope) of a probe
 Probe = tuple[str, str]
-#: real path of a file -> probe -> lines reached.
+#: real path of a file -> probe -> executed lines
 ExecutedLines = Mapping[str, Mapping[Probe, frozenset[int]]]
 
 
@@ -48,11 +48,10 @@ def measure(adapter: Adapter) -> ExecutedLines:
 
 
 def statement(text: str, line: int, script: bool = False) -> range | None:
-    """Lines of the innermost statement at ``line`` that stands in the body of a function.
+    """Return the lines of the innermost statement at ``line`` in the body of a function.
 
-    None where it stands elsewhere: a module or a class runs when it is imported, and so do the
-    defaults of a function's arguments. Of a script, whose statements are run one by one, those of
-    the module count as well.
+    None for other statements: the bodies of modules and classes, and defaults of arguments, run at
+    import. Statements of a script run one by one, so those of its module count as well.
     """
     best: ast.stmt | None = None
     tree = ast.parse(text)
@@ -84,9 +83,9 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
 def probes_at(
     executed: ExecutedLines, path: Path, line: int, script: bool = False
 ) -> set[Probe] | None:
-    """The probes that reach the statement at a line; None if all have to be asked.
+    """Return the probes that execute the statement at a line; None if all must run.
 
-    No probe is to be asked of a statement in the body of a function that none reaches.
+    The set is empty for a statement in the body of a function that no probe executes.
     """
     file_lines = executed.get(str(path.resolve()))
     lines = statement(path.read_text(encoding="utf-8"), line, script)
@@ -102,7 +101,7 @@ def probes_at(
 
 
 def foreign_modules(adapter: Adapter) -> list[str]:
-    """Imported top-level modules that are neither under test nor of this library."""
+    """Return imported top-level modules that are neither under test nor of this library."""
     own = {*adapter.framework.modules, *adapter.framework.beneath, "rlregress", "__main__"}
     roots = {name.partition(".")[0] for name in sys.modules}
     return sorted(name for name in roots - own if not name.startswith("_"))

@@ -1,9 +1,9 @@
 """Probe hundreds of faults: ``python -m rlregress_power.probe_server``.
 
-One process measures which probe reaches which line. A second one imports everything that is not
-under test and forks a child for each fault, which imports the framework's changed copy and asks the
-details that the change can move. A job is a line of JSON on the standard input, its answer a line
-on the standard output.
+One process measures which probe executes which line. A second process imports everything that is
+not under test and forks a child for each fault. The child imports the changed copy of the framework
+and probes the details that the fault can change. A job is a line of JSON on the standard input, its
+result a line on the standard output.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 
 _MODULE = "rlregress_power.probe_server"
-#: seconds after which a process that asks with a fault in place is ended: some faults never end.
+#: time limit of a process with a fault, in seconds: some faults cause endless loops
 PATIENCE = 300
 
 
@@ -66,14 +66,14 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
 def result(
     fault: Fault, changed: Mapping[str, Mapping[str, str]], executed: int = 0
 ) -> FaultResult:
-    """The result of probes.
+    """Return the result of probes for a fault.
 
-    Detected, if exactly the details of the fault moved, the main ones to the named variant.
+    The fault is detected if exactly its details changed, the main ones to the named variant.
 
     Args:
-        changed: detail -> scope -> variant found (or why none was), of the details that moved; of
-            the detail "" what ended the process.
-        executed: how many probes ran: all that can be moved by the fault.
+        changed: changed detail -> scope -> found variant (or why there is none); the detail ""
+            stands for an error that ended the process.
+        executed: number of probes that ran: all that the fault can change.
     """
     detected = set(changed) == {*fault.turns, *fault.also}
     if detected and fault.finds:
@@ -100,13 +100,13 @@ def result(
 
 
 def _fault(fields: Mapping[str, Any]) -> Fault:
-    """A fault that came through JSON."""
+    """Rebuild a fault from JSON."""
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     return Fault(**values)
 
 
 def _measure(framework: str) -> None:
-    """Print the plan: what to import first, and of each fault which probes to ask."""
+    """Print the plan: the modules to import first, and the probes to run for each fault."""
     from rlregress import frameworks
     from rlregress_power import probe_coverage
 
@@ -135,7 +135,7 @@ def _serve(framework: str, workers: int) -> None:
     for name in plan["modules"]:
         try:
             importlib.import_module(name)
-        except Exception:  # what cannot be imported by itself is imported where it is needed
+        except Exception:  # a module that cannot be imported alone is imported when it is needed
             sys.modules.pop(name, None)
     import torch
 
@@ -175,7 +175,7 @@ def _wait_for_answer(running: dict[int, tuple[int, str]]) -> None:
 
 
 def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
-    """Ask with the fault in place; never returns."""
+    """Probe with the fault in place; never return."""
     signal.alarm(PATIENCE)
     fields = job["fault"]
     fault = _fault(fields)
@@ -203,7 +203,7 @@ def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
 def probe_faults(
     framework: str, probes: set[tuple[str, str]] | None
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
-    """Details that are not as documented, of some probes or of all; and those that were asked."""
+    """Return the details that are not as documented, and the names of the probes that ran."""
     from rlregress import frameworks
     from rlregress.details import catalogue
     from rlregress.details.fingerprint import run_probe

@@ -1,8 +1,8 @@
-"""The gate held against real histories: every pair of neighbouring releases, with what changed.
+"""Judges real histories: every pair of neighbouring releases, whose changes are known.
 
-What each release changed is data, written down from changelogs and sources without the gate
-(``baselines/histories/<framework>.toml``). The gate judges every pair; what it says is kept, pair
-by pair, and counted. A release is asked and traced once, for the pair before it and the one after.
+The changes of each release are data, written from changelogs and sources, not from results of the
+gate (``baselines/histories/<framework>.toml``). The gate judges every pair, and the results are
+stored and counted. A release is probed and traced once, for both of its pairs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rlregress_power.judged_releases import (
     JudgedPair,
 )
 
-#: judges a pair of releases: the report as plain data.
+#: judges a pair of releases; returns the report as plain data
 Judge = Callable[[ReleasePair], Mapping[str, Any]]
 
 
@@ -49,7 +49,7 @@ def results_path(framework: str) -> Path:
 
 
 def load(framework: str) -> tuple[JudgedPair, ...]:
-    """The kept results; none if nothing was judged yet."""
+    """Return the stored results; empty if nothing was judged yet."""
     path = results_path(framework)
     if not path.is_file():
         return ()
@@ -68,19 +68,19 @@ def judge_pairs(
     """Judge every pair without a result, and store the result after each.
 
     Args:
-        only: releases whose pair with the one before is judged, also if it has a result.
-        further: ``judge`` asks some scenarios alone: what it names is added to the results of
-            pairs that were judged.
+        only: releases to judge against the one before, even if they have a result.
+        further: whether ``judge`` traces selected scenarios only; changes that it names are added
+            to the stored results.
 
     Raises:
-        UserError: a release that is not published, or, with ``further``, that has no result.
+        UserError: a release is not published, or, with ``further``, has no result.
     """
     pairs = known_changes.pairs(framework)
     releases = {pair.release for pair in pairs}
     for name in only:
         if name not in releases:
             raise UserError(
-                f"'{name}' is no release of {framework} with one before it; known: "
+                f"'{name}' is not a release of {framework} that follows another; known: "
                 f"{', '.join(pair.release for pair in pairs)}"
             )
     suite.checkout("judging histories")
@@ -92,7 +92,7 @@ def judge_pairs(
                 f"{framework} {pair.before} -> {pair.release} has no result to add to; judge "
                 "the pair first, without --scenario"
             )
-    # the newest first: those that users are about to make
+    # the newest first, because users make these upgrades next
     selected = pending[::-1]
     for number, pair in enumerate(selected, start=1):
         say(f"[{number}/{len(selected)}] {framework} {pair.before} -> {pair.release}")
@@ -101,7 +101,7 @@ def judge_pairs(
             data: Mapping[str, Any] = judge(pair)
         except UserError as error:
             if further:
-                # what is there stays as it is
+                # the stored result must not be replaced by an error
                 raise
             data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
         result = judged(pair, data, time.monotonic() - begun)
@@ -134,7 +134,7 @@ def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged
 
 
 def with_named(stored_pair: JudgedPair, further: JudgedPair) -> JudgedPair:
-    """Return a stored pair with the causes that a gate of some scenarios named."""
+    """Return a stored pair with the causes that an upgrade with selected scenarios named."""
     named = {change.id: change for change in further.changes if change.outcome == CAUSE}
     changes = tuple(
         replace(named[change.id], later=True)
@@ -152,7 +152,7 @@ def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
         if by:
             return JudgedChange(id=change.id, outcome=CAUSE, by=by)
     for row in data.get("entries", ()):
-        # of a training that only one of the two can do
+        # a training that only one version can do
         if row["state"] in (NEW_FAILS, OLD_FAILED) and row["name"] in change.functions:
             return JudgedChange(id=change.id, outcome=CAUSE, by=f"{row['state']}: {row['name']}")
     if data["verdict"] in RED and any(
@@ -185,7 +185,7 @@ def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
         if _is_default(change, default):
             return f"{default['owner']} {default['name']}: {default['old']} -> {default['new']}"
     for detail in framework_report["details"]:
-        # a detail with several functions below it says of none of them that it is the cause
+        # a detail names a cause only if its probe runs a single changed function
         alone = detail["functions"][0] if len(detail["functions"]) == 1 else ""
         if detail["id"] in change.details or alone in change.functions:
             return f"{detail['id']}: {detail['old']} -> {detail['new']}"
@@ -193,9 +193,7 @@ def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
 
 
 def _lies_in(function: str | None, change: Change) -> bool:
-    """Return whether it is a function named by the change, or one defined inside such
-    a function.
-    """
+    """Return whether the change names a function, or one that encloses it."""
     return function is not None and any(
         function == named or function.startswith(f"{named}.") for named in change.functions
     )

@@ -1,4 +1,4 @@
-"""Faults by one replay each: does a run with the fault have the numbers of its record?"""
+"""Tests faults by one replay each: does the run with the fault have the stored numbers?"""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from rlregress.training.recorded_runs import RunResult
 from rlregress.upgrade.cached_folders import Say
 from rlregress_power import generated_faults, replayed_run
 
-#: seconds after which a run with a fault is ended: ten times what one takes on a busy machine.
+#: time limit of a run with a fault, in seconds: ten times its duration on a busy machine
 PATIENCE = 600
 
 
 @dataclass(frozen=True)
 class _Replayed:
-    """A stored run, and what it executes here.
+    """A stored run with the lines that it executes here.
 
     Attributes:
-        lines: file -> lines that ran.
+        lines: file -> executed lines.
     """
 
     recorded: ReplayableRun
@@ -44,7 +44,7 @@ class _Replayed:
 
 
 def judge(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
-    """Train the first seed of a stored replay with each fault, up to where it differs."""
+    """Train the first seed of a stored replay with each fault, up to the first difference."""
     for fault in faults:
         try:
             yield _judge(fault, _without_fault(fault.framework, fault.algorithm))
@@ -53,10 +53,10 @@ def judge(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResu
 
 
 def draw(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
-    """Return faults drawn from the files whose lines a replay counts as the algorithm's.
+    """Return random faults in the files of an algorithm, as a replay counts them.
 
     Raises:
-        UserError: no run of the algorithm is stored to be replayed.
+        UserError: there is no stored replay of the algorithm.
     """
     trail = _stored(framework, algorithm).run.trail
     files = {
@@ -78,7 +78,10 @@ def _stored(framework: str, algorithm: str) -> ReplayableRun:
     for cell in cell_selection.choose_cells(selection):
         if (recorded := replays.find_replayable(cell, 0)) is not None:
             return recorded
-    raise UserError(f"no run of {framework} {algorithm} is stored to be replayed")
+    raise UserError(
+        f"there is no stored replay of {framework} {algorithm}; record one with: rlregress "
+        "baseline record --budget replay"
+    )
 
 
 @cache
@@ -94,10 +97,10 @@ def _without_fault(framework: str, algorithm: str) -> _Replayed:
 def _train(
     recorded: ReplayableRun, environment: Mapping[str, str], to_its_end: bool = False
 ) -> dict[str, Any]:
-    """Train a stored run, up to where it differs, with the code that the environment names.
+    """Train a stored run up to its first difference, with the code that the environment names.
 
     Args:
-        to_its_end: whatever differs; the lines that run are noted.
+        to_its_end: whether to continue after a difference, and record executed lines.
 
     Raises:
         UserError: the process ended without a record.
@@ -105,7 +108,7 @@ def _train(
     """
     with TemporaryDirectory(prefix="rlregress-replay-") as folder:
         job, checkpoint, record = (Path(folder) / name for name in ("job", "checkpoint", "record"))
-        # a worker checks that the code is that of the job
+        # without sources, because a worker would reject code that is not that of the job
         content = {**recorded.job.as_dict(), "key": recorded.job.key, "sources": {}}
         job.write_text(json.dumps(content), "utf-8")
         expected = Path(folder) / "expected"

@@ -1,6 +1,6 @@
-"""A replay that notes which lines run, or that ends where it first differs from its record.
+"""A replay that records executed lines, or ends at its first difference from the record.
 
-Run in place of ``rlregress.inside.worker``, with its arguments.
+It is run instead of ``rlregress.inside.worker``, with its arguments.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from rlregress.inside import trail, worker
 
-#: the environment's name of a file with the digests of the record; of none, a run goes to its end
+#: variable that names a file with the digests of the record; without digests a run is completed
 EXPECTED = "RLREGRESS_EXPECTED_ROWS"
 
 
@@ -27,7 +27,7 @@ class _Trail(trail.Trail):
         rows = json.loads(Path(os.environ[EXPECTED]).read_text("utf-8"))
         self._expected = {_without_line(row) for row in rows}
         if rows:
-            # noting lines takes time
+            # recording lines takes time, and is not needed here
             self._executed = None
 
     def _after(self, *args: Any) -> None:

@@ -1,4 +1,4 @@
-"""Faults that change learning, through the whole gate on returns: verdict, runs, minutes."""
+"""Judges faults that change learning by the gate on returns: verdict, runs, minutes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rlregress.training import worker_launch
 from rlregress.upgrade.cached_folders import Say
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 
-#: cell -> what a run of it came to, as its record says.
+#: cell -> record of a run without its times
 Outcomes = dict[str, dict[str, Any]]
 
 
@@ -29,11 +29,12 @@ def judge(
 ) -> Iterator[FaultResult]:
     """Train and judge a copy with each fault, on stored cells of its algorithm.
 
-    A fault that leaves a run of every cell as it is without it is not judged, and reported as
-    trouble: what a training does not execute cannot change its returns.
+    A fault that changes no run of the first seeds is reported as trouble and not judged: code that
+    a training does not execute cannot change its returns.
 
     Args:
-        gates: judge the installed framework so often instead, for each algorithm of the faults.
+        cells: cells of the gate, as in ``--cells``.
+        gates: judge the installed framework this many times instead, for each algorithm.
     """
     if gates:
         for framework, algorithm in dict.fromkeys((f.framework, f.algorithm) for f in faults):
@@ -54,8 +55,8 @@ def judge(
                 options = _options(*pair, cells, workers, folder)
                 if _first_runs(options, environment) == unfaulted[pair]:
                     raise UserError(
-                        "with the fault, the run of the first seed of every cell is the same as "
-                        "without it: the trainings do not enter what it changes"
+                        "the first run of every cell is the same with the fault as without it: the "
+                        "trainings do not execute the changed code"
                     )
                 result = _judged(fault, options, environment)
                 yield replace(result, detected=result.regressed and not result.trouble)
@@ -66,7 +67,7 @@ def judge(
 def _unchanged(
     framework: str, algorithm: str, gates: int, workers: int, cells: str
 ) -> Iterator[FaultResult]:
-    """Judge the installed framework again and again, each time with seeds of its own."""
+    """Judge the installed framework repeatedly, each time with other seeds."""
     for number in range(gates):
         first = FIRST_NEW_SEED + SEQUENTIAL_LOOKS.max_runs * number
         none = Fault(name=f"unchanged {number + 1}", framework=framework, algorithm=algorithm)
@@ -78,7 +79,7 @@ def _unchanged(
 
 
 def _options(framework: str, algorithm: str, cells: str, workers: int, folder: str) -> GateOptions:
-    """Runs and report are in a folder."""
+    """Return gate options whose runs and report are in a folder."""
     return GateOptions(
         report=Path(folder) / "report",
         frameworks=framework,

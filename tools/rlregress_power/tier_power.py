@@ -1,8 +1,9 @@
-"""The power of the suite: which tier sees faults that operators generated from a framework's code?
+"""The power of the suite: which tier detects faults generated from a framework's code?
 
-Four tiers are asked. The probes of all details that reach the line of a fault (``tests_unit``
-asserts their answers); traces of the trainings that run it; of what neither sees, direct calls of
-its function; and of the rest the files of ``tests_behavior`` that run it. Returns are not checked.
+Four tiers run in this order: the probes of all details that execute the line of a fault
+(``tests_unit`` asserts their results), traces of the trainings that execute it, direct calls of its
+function if neither detects it, and the files of ``tests_behavior`` that execute it if nothing did.
+Returns are not checked.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ from rlregress.upgrade import mutation_test, state
 from rlregress.upgrade.cached_folders import Say
 from rlregress_power import behavior_coverage, generated_faults, instruments, probe_server
 
-#: seconds after which the behaviour tests of a fault are ended.
+#: time limit of the behaviour tests of a fault, in seconds
 PATIENCE = 900
 
-#: share of the faults that have to be seen.
+#: share of the faults that must be detected
 SHARE = 0.95
 
 
@@ -51,19 +52,19 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     """Draw faults and run the tiers; earlier results of the same tests and faults are reused.
 
     Args:
-        count: how many.
-        draw: seed of the lot.
-        workers: processes at once.
-        say: is told how far it is.
+        count: number of faults.
+        draw: seed of the draw.
+        workers: number of parallel processes.
+        say: called with lines of progress.
 
     Raises:
-        UserError: no files of the framework are named, or its faults cannot be seeded.
+        UserError: no files of the framework are named, or its faults cannot be injected.
     """
     suite.checkout("judging generated faults")
     if not adapter.framework.modules:
         raise UserError(
-            f"{adapter.full_name} is made of scripts, whose statements stand in no function; "
-            "generated faults are put into functions"
+            f"{adapter.full_name} consists of scripts without functions; generated faults are "
+            "injected into functions only"
         )
     faults, place_count = generated_faults.draw_faults(adapter, count, draw)
     earlier, tests = generated_faults.load(adapter.name, draw), state.tests_digest()
@@ -98,12 +99,12 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
 
 
 def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
-    """Ask the tests of today about faults that none had seen when they were drawn.
+    """Run today's tests on faults that no tier detected when they were drawn.
 
-    Those that are explained as no fault, or as none of this suite's, are left out.
+    Faults that are explained, except gaps, are left out.
 
     Raises:
-        UserError: nothing was drawn from the installed version.
+        UserError: no faults were drawn from the installed version.
     """
     suite.checkout("judging generated faults")
     version = dict(adapter.code.versions())
@@ -146,7 +147,7 @@ def _run_tier(
     workers: int,
     say: Say,
 ) -> Iterator[str]:
-    """Put the answers of each tier into ``outcomes``, by number; yields after some of a tier."""
+    """Add the results of each tier to ``outcomes``; yield the tier now and then, to store them."""
     sound = {
         fault.file: path.read_text(encoding="utf-8")
         for fault in faults
@@ -178,7 +179,7 @@ def _run_tier(
 
 def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
     tried = [outcome for outcome in outcomes if tier in outcome.said]
-    return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} seen"
+    return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} detected"
 
 
 #: number of a fault, what detected it or "", and whether its line was executed.
@@ -211,7 +212,7 @@ def _traced(
     return [
         (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
-        # what cannot be put into a function in memory was not traced
+        # mutants that could not be injected were not traced
         if by_calls or not result.misfit
     ]
 
@@ -242,7 +243,7 @@ _ExecutedLines = Mapping[str, Mapping[str, Sequence[int]]]
 
 
 def _executed_lines(adapter: Adapter) -> _ExecutedLines:
-    """Source file -> file of tests -> lines that it runs."""
+    """Return source file -> test file -> lines that it executes."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
         completed = process_tree.run(
@@ -260,7 +261,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
         if completed.returncode or not output.is_file():
             raise UserError(
                 f"the behaviour tests of {adapter.full_name} do not pass without a fault, so they "
-                f"cannot be asked for one: {completed.stdout.strip().splitlines()[-1:]}"
+                f"cannot detect one: {completed.stdout.strip().splitlines()[-1:]}"
             )
         executed: _ExecutedLines = json.loads(output.read_text(encoding="utf-8"))
     return executed
@@ -278,7 +279,7 @@ def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
 
 
 def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
-    """The first test that fails, and whether any was asked."""
+    """Return the first test that fails, and whether any ran."""
     if not files:
         return "", False
     stop_early = ("-x", "-m", "not nightly")
@@ -293,9 +294,10 @@ def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
 
 
 def shares(results: Drawn) -> tuple[int, int]:
-    """How many faults some tier sees, and of how many: those that are not explained as no fault.
+    """Return the number of detected faults, and of all that count.
 
-    Seen is also what later tests see.
+    Faults that later tests detect count as detected. Faults that are explained, except gaps, do not
+    count.
     """
     detected = sum(bool(fault.detected_by) for fault in results.faults)
     misses = generated_faults.misses(results, generated_faults.explained())

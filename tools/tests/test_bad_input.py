@@ -157,15 +157,15 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
     ("trace --framework sb3", "--algorithm is missing; expected one of sb3: a2c, ddpg"),
     ("compare sb3 torchrl --json --markdown", "--markdown and --json are two formats"),
     *((f"selftest histories --show {option}",
-       "--only and --scenario say what to judge, and --show judges nothing")
+       "--only and --scenario select pairs to judge, and --show judges nothing")
       for option in ("--only 2.0.0", "--scenario gsde")),
     ("selftest histories --scenario gsde",
-     "--scenario adds to the results of pairs that were judged"),
+     "--scenario adds to the results of judged pairs"),
     ("selftest faults --returns --framework sb3 --algorithm zzz", "no fault of algorithm 'zzz'"),
     ("selftest faults --returns --framework sb3 --algorithm ppo --only td3_discount_0.9",
      "no fault fits all of sb3, ppo, td3_discount_0.9"),
     ("selftest faults --tiers --show --draw 7",
-     "--show prints all kept draws; leave out --count and --draw"),
+     "--show prints all stored draws; leave out --count and --draw"),
     ("baseline record --throughput 0 --algorithm ppo", "--throughput measures every algorithm"),
     ("baseline record --throughput 0 --saved installed", "store different data; give one of them"),
     ("runs status --set-aside", "only --verify takes --set-aside"),

@@ -29,7 +29,7 @@ def _reached(low: float, high: float) -> Formula:
 
 
 def _exceeded(reduced: Callable[[np.ndarray], float], reverse: bool) -> Formula:
-    """Which doubled targets a divergence exceeds, if it is reduced so over the samples."""
+    """Return whether each doubled target is exceeded by a divergence reduced over the samples."""
 
     def formula(i: Inputs) -> np.ndarray:
         old = np.stack([i["old_means"], i["old_deviations"]])

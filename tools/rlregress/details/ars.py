@@ -14,7 +14,7 @@ _INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "coun
 
 
 def _used_returns(i: Inputs) -> np.ndarray:
-    """Returns of the directions that are used, [2 count]."""
+    """Return the returns of the directions that are used, [2 count]."""
     best_directions = ars.best_directions(i["plus"], i["minus"], i["count"])
     return np.concatenate([i["plus"][best_directions], i["minus"][best_directions]])
 

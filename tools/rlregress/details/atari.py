@@ -1,4 +1,4 @@
-"""Atari preprocessing, the ten Atari details of PPO: what becomes of episodes and rewards."""
+"""Atari preprocessing, the ten Atari details of PPO: treatment of episodes and rewards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atari preprocessing: what becomes of the frames of the game."""
+"""Atari preprocessing: treatment of the frames of the game."""
 
 from __future__ import annotations
 

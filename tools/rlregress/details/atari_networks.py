@@ -20,7 +20,7 @@ _POLICY_HEAD, _VALUE_HEAD = 512 * 4 + 4, 512 + 1
 
 
 def _standardised(observations: np.ndarray) -> np.ndarray:
-    """Each of three looks minus the mean so far, over the deviation so far, the last two."""
+    """Scale the last of two and of three observations by their mean and deviation, [2]."""
     standardised = []
     for number in (2, 3):
         past = observations[:number]

@@ -1,4 +1,4 @@
-"""Atari preprocessing: what no source states and a user may be hurt by."""
+"""Atari preprocessing: behaviour that no source states and that can harm users."""
 
 from __future__ import annotations
 

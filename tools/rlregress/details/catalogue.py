@@ -24,12 +24,12 @@ Inputs = Mapping[str, Any]
 #: inputs -> expected vector, or a number for a vector of one.
 Formula = Callable[[Inputs], Any]
 
-#: relative error that a few float32 operations explain
+#: relative error of a few float32 operations
 FLOAT32_TOLERANCE = 1e-5
 #: every other variant must be at least this many tolerances away
 MARGIN = 20.0
 
-#: family that is not named after an algorithm -> the algorithms that use it, where not all may.
+#: families that only some algorithms use although their names do not say so -> these algorithms
 USERS: Mapping[str, frozenset[str] | set[str]] = {
     "advantage": {"ppo"}, "atari": {"dqn", "ppo"}, "crossq": {"sac"}, "gae": {"ppo"},
     "maskable": {"ppo"}, "qrdqn": {"dqn"}, "tqc": {"sac"}, "trpo": {"ppo"},
@@ -194,10 +194,7 @@ def family_details(name: str) -> tuple[Detail, ...]:
 
 
 def search_details(words: str) -> tuple[Detail, ...]:
-    """Return the entries that contain ``words``, ignoring case; none for an empty string.
-
-    None for an empty string.
-    """
+    """Return the entries that contain ``words``, ignoring case; none for an empty string."""
     needle = words.casefold()
     return tuple(d for d in all_details() if needle and needle in _searchable_text(d).casefold())
 

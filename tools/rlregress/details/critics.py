@@ -30,7 +30,7 @@ def _critic_loss_terminal(i: Inputs, key: str, count: int | None = None, **optio
 
 
 def scale(id: str, sources: tuple[str, ...]) -> Detail:
-    """The factor before the critic loss."""
+    """Build the detail: the factor before the critic loss."""
 
     def loss(**options: Any) -> Formula:
         return lambda i: _critic_loss_terminal(i, "q_values", **options)
@@ -67,7 +67,7 @@ def scale(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def reduction(id: str, sources: tuple[str, ...]) -> Detail:
-    """How the losses of several Q networks become one."""
+    """Build the detail: how the losses of several Q networks become one."""
 
     def ratio(networks: str) -> Formula:
         return lambda i: (
@@ -98,7 +98,7 @@ def reduction(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def distance(id: str, sources: tuple[str, ...]) -> Detail:
-    """The distance between Q and the target in the critic loss."""
+    """Build the detail: the distance between Q and the target in the critic loss."""
 
     def ratios(name: str) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
@@ -129,7 +129,7 @@ def distance(id: str, sources: tuple[str, ...]) -> Detail:
 def target_minimum(
     id: str, sources: tuple[str, ...], extra: str, inputs: Mapping[str, Any]
 ) -> Detail:
-    """How several target networks become one value; ``extra`` says how the policy is fed."""
+    """Build the detail: how several target networks become one value (``extra``: their inputs)."""
 
     def over(reduction: str) -> Formula:
         return lambda i: (
@@ -186,7 +186,7 @@ BOOTSTRAP_MASKS = {
 
 
 def masked_target(i: Inputs, next_value: float, mask: str) -> np.ndarray:
-    """Targets [3] of the three cases of BOOTSTRAP_INPUTS."""
+    """Return the targets of the three cases of BOOTSTRAP_INPUTS, [3]."""
     terminated = np.asarray(i["terminated"])
     return critics.td_target(
         np.full(terminated.shape, i["reward"]),
@@ -210,7 +210,7 @@ FILLED_ALL = _FILLED + "the two Q networks, and the policy. "
 def polyak(
     id: str, sources: tuple[str, ...], filled: str, inputs: Mapping[str, Any], count: int
 ) -> Detail:
-    """Direction and coefficient of the soft update of each target."""
+    """Build the detail: direction and coefficient of the soft update of each target."""
     return make_detail(
         id,
         "In which direction, and by which fraction, do the target networks follow?",
@@ -247,7 +247,7 @@ def polyak(
 
 
 def measured_terminal(id: str, measurement: Callable[..., np.ndarray], source: str) -> Detail:
-    """Detail: termination and truncation in the target, as a driven agent shows them."""
+    """Build the detail: termination and truncation in the target of an agent that acts."""
 
     def with_mask(mask: str) -> Formula:
         return lambda i: masked_target(i, i["target_q"], mask)

@@ -18,12 +18,12 @@ _RUNNING = {"mean": 3.0, "variance": 4.0}
 
 
 def _standard(i: Inputs, number: float) -> float:
-    """A number, normalised with the running statistics."""
+    """Normalise a number with the running statistics."""
     return float((number - i["mean"]) / np.sqrt(i["variance"]))
 
 
 def _joint(i: Inputs) -> tuple[float, float]:
-    """Both observations, normalised with the statistics of both together."""
+    """Normalise both observations with the statistics of both together."""
     away = (i["next"] - i["current"]) / 2.0
     return -away / abs(away), away / abs(away)
 
@@ -33,7 +33,7 @@ def _acting(normalised: Formula, moved_share: float) -> Formula:
 
 
 def _in_update(**by_running: bool) -> Formula:
-    """Which of next action, policy and critic are normalised with running statistics.
+    """Return a formula: next action, policy and critic, each normalised as told.
 
     The others are normalised with those of the batch, half of which is ``current`` and half
     ``other``: the larger number becomes 1; the next observation is constant, and becomes 0.

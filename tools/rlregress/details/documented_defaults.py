@@ -67,20 +67,16 @@ class Defaults(Range):
         wins.
         """
         return {
-            to_framework: TRANSFORMS[self.transforms[name]][0](values[name], values)
+            theirs: TRANSFORMS[self.transforms[name]][0](values[name], values)
             if name in self.transforms
             else values[name]
-            for name, to_framework in self.names.items()
+            for name, theirs in self.names.items()
             if name in values
         }
 
-    def to_our_names(self, to_framework: Hyperparameters) -> dict[str, Any]:
+    def to_our_names(self, values: Hyperparameters) -> dict[str, Any]:
         """Return hyperparameters of the framework in our names with our numbers."""
-        named = {
-            name: to_framework[theirs]
-            for name, theirs in self.names.items()
-            if theirs in to_framework
-        }
+        named = {name: values[theirs] for name, theirs in self.names.items() if theirs in values}
         for name, transform in self.transforms.items():
             if name in named:
                 named[name] = TRANSFORMS[transform][1](named[name], named)
@@ -124,12 +120,12 @@ def format_value(value: Any) -> str:
     return f"{float(value):.12g}"
 
 
-def list_differences(values: Hyperparameters, load_documented: Hyperparameters) -> list[str]:
+def list_differences(values: Hyperparameters, documented: Hyperparameters) -> list[str]:
     """List a clause for each hyperparameter that is not as documented, sorted."""
     clauses = []
-    for name in sorted(set(values) | set(load_documented)):
+    for name in sorted(set(values) | set(documented)):
         current = format_value(values[name]) if name in values else "no such hyperparameter"
-        expected = format_value(load_documented[name]) if name in load_documented else "nothing"
+        expected = format_value(documented[name]) if name in documented else "nothing"
         if current != expected:
             clauses.append(f"{name}: {current} (documented: {expected})")
     return clauses

@@ -42,7 +42,7 @@ def _done(i: Inputs) -> np.ndarray:
 
 
 def _following(i: Inputs) -> np.ndarray:
-    """V of what stands next in the segment, the reset observation after an end."""
+    """Return V of what follows in the segment; after an end, of the reset observation."""
     return np.append(np.asarray(i["values"])[1:], np.asarray(i["next_values"])[-1])
 
 
@@ -51,7 +51,7 @@ def _at_truncation(i: Inputs, values: np.ndarray) -> np.ndarray:
 
 
 def _drop_truncated(i: Inputs) -> np.ndarray:
-    """Rewards such that delta is 0 at the truncated step."""
+    """Return rewards such that delta is 0 at the truncated step."""
     delta_zero = np.asarray(i["values"]) - i["discount"] * np.asarray(i["next_values"])
     return np.where(np.asarray(i["truncated"]) > 0, delta_zero, i["rewards"])
 

@@ -144,9 +144,8 @@ class Implementation:
         for name in changed:
             if name not in read:
                 raise UserError(
-                    f"{self.detail.id}: '{name}' is not read by {reader} and has to stay as it "
-                    "is in "
-                    f"the catalogue, {format_inputs({name: self.detail.inputs[name]})}"
+                    f"{self.detail.id}: '{name}' is not read by {reader} and has to stay as it is "
+                    f"in the catalogue, {format_inputs({name: self.detail.inputs[name]})}"
                 )
 
     def _convert_input(self, name: str, value: Any) -> Any:
@@ -179,14 +178,13 @@ class Implementation:
         """
         __tracebackhide__ = True
         judgement = self.judgement
-        load_documented = self._require_expectation(judgement)
+        documented = self._require_expectation(judgement)
         self.judgements.append(judgement)
-        if judgement.variant != load_documented.variant:
-            raise AssertionError(self._format_report(judgement, load_documented))
+        if judgement.variant != documented.variant:
+            raise AssertionError(self._format_report(judgement, documented))
 
     def assert_documented(self, answer: Judgement, /, **variants: Any) -> None:
-        """Assert that the answer has the stated numbers of the documented variant, and
-        of no other.
+        """Assert that the answer has the numbers of the documented variant and of no other.
 
         Args:
             answer: result of ``probe``.
@@ -201,15 +199,15 @@ class Implementation:
         __tracebackhide__ = True
         if answer.detail != self.detail.id:
             raise UserError(f"{self.detail.id}: this is an answer to {answer.detail}")
-        load_documented = self._require_expectation(answer)
+        documented = self._require_expectation(answer)
         probe_inputs = self._replace_inputs(answer.inputs)
         numbers = self._check_stated_numbers(answer, variants, probe_inputs.error_scales())
         judged = judge_among(probe_inputs, answer, numbers)
         self.judgements.append(judged)
-        if judged.variant != load_documented.variant:
+        if judged.variant != documented.variant:
             # a variant of the catalogue that the test does not state is named too
-            named = judged if answer.variant in (None, load_documented.variant) else answer
-            raise AssertionError(self._format_report(named, load_documented))
+            named = judged if answer.variant in (None, documented.variant) else answer
+            raise AssertionError(self._format_report(named, documented))
         if answer.variant is None:
             raise UserError(
                 f"{self.detail.id}: the inputs do not tell '{judged.variant}' from every other "
@@ -228,16 +226,15 @@ class Implementation:
         if self.documented is None:
             raise AssertionError(
                 f"{self.detail.id}: {variant_words(answer.variant_or_reason)} (documented: "
-                "nothing for "
-                f"{self.adapter.name} {self.version}, scope {self.scope}); add an entry to "
-                f"baselines/details/{self.adapter.name}/"
+                f"nothing for {self.adapter.name} {self.version}, scope {self.scope}); "
+                f"add an entry to baselines/details/{self.adapter.name}/"
             )
         return self.documented
 
     def _check_stated_numbers(
         self, answer: Judgement, variants: Mapping[str, Any], scales: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Return the stated numbers as vectors, after comparing each with the catalogue's."""
+        """Return the stated numbers as vectors; UserError if one is not the catalogue's."""
         id, expected = self.detail.id, answer.expected
         numbers: dict[str, np.ndarray] = {}
         for name, value in variants.items():
@@ -250,8 +247,7 @@ class Implementation:
             ):
                 raise UserError(
                     f"{id}: the test states {format_vector(vector)} for '{name}', but the "
-                    "catalogue's "
-                    f"formula gives {format_vector(right)}"
+                    f"catalogue's formula gives {format_vector(right)}"
                 )
             numbers[name] = vector
         for variant, since in self._known_variants():
@@ -271,10 +267,8 @@ class Implementation:
         cell = (self.detail.id, self.scope)
         return [(e.variant, e.since) for e in load_all_documented(self.adapter) if e.cell == cell]
 
-    def _format_report(self, judgement: Judgement, load_documented: Expectation) -> str:
-        return format_report(
-            self.detail, judgement, load_documented, self.adapter.name, self.version
-        )
+    def _format_report(self, judgement: Judgement, documented: Expectation) -> str:
+        return format_report(self.detail, judgement, documented, self.adapter.name, self.version)
 
 
 @cache

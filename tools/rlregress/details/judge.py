@@ -169,9 +169,9 @@ def format_report(
     """Format the failure text of a detail that is not as documented.
 
     First line: ``sac.critic_loss.scale: none (documented: half, since 0.6.0)``. If a known
-        deviation
-    is documented and another variant is found, the first lines say that this record is stale. Then
-    come the numbers and, if a variant was found, the entry to write into the expectations.
+    deviation is documented and another variant is found, the first lines say that this record is
+    stale. Then come the numbers and, if a variant was found, the entry to write into the
+    expectations.
 
     Args:
         detail: the catalogue entry.

@@ -1,4 +1,4 @@
-"""Behaviours of normalisation that no source states and that hurt whoever does not know them."""
+"""Traps of normalisation: behaviour that no source states and that harms users unaware of it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def _batches(prior: normaliser.Statistics, freedom: int) -> Formula:
 
 
 def _averaged(by_size: bool) -> Formula:
-    """Means and variances of the batches, each averaged by itself."""
+    """Return a formula with the averages of the batches' means and variances."""
 
     def numbers(i: Inputs) -> np.ndarray:
         batches = [i["first"], i["second"]]
@@ -35,7 +35,7 @@ def _averaged(by_size: bool) -> Formula:
 
 
 def _targets(values_move: bool, same: bool) -> Formula:
-    """Values and returns: the former scaled before the latter move the statistics, or after."""
+    """Return a formula of value and returns, for each order of updating and scaling."""
 
     def numbers(i: Inputs) -> np.ndarray:
         values = np.full(len(i["rewards"]), i["value"])

@@ -1,4 +1,4 @@
-"""Details of the training loop that soft actor-critic and TD3 share: what happens how often."""
+"""Training loop that SAC and TD3 share: what happens how often."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNTS = {"collected_at_once": 4, "batch_size": 3}
 
 
 def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
-    """Random actions until when, updates from when."""
+    """Build the detail: how long actions are random, and when updates start."""
 
     def whole_batches(i: Inputs) -> float:
         return loops.whole_batches(i["starts"], i["collected_at_once"])
@@ -82,7 +82,7 @@ def learning_starts(id: str, sources: tuple[str, ...]) -> Detail:
 def update_ratio(
     id: str, counted: str, count: int, sources: tuple[str, ...], further: dict[str, Formula]
 ) -> Detail:
-    """Updates per environment step, by default and as asked."""
+    """Build the detail: updates per environment step, by default and as requested."""
     meanings = {
         "halved_settable": "one every second step, can be asked to be fewer and more",
         "policy_every_second_step": (

@@ -12,9 +12,9 @@ _RELU, _TANH, _LEAKY = [0.0, 0.5], [-np.tanh(0.5), np.tanh(0.5)], [-0.005, 0.5]
 
 
 def networks(id: str, sources: tuple[str, ...]) -> Detail:
-    """Widths, activation and sharing."""
+    """Build the detail: widths, activation and sharing of the networks."""
 
-    def updates_made(
+    def describe_networks(
         policy: tuple[int, ...],
         critic: tuple[int, ...],
         activation: list[float],
@@ -29,7 +29,7 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
         return lambda i: [*ends, critics, *activation, shared]
 
     def both(*widths: int, activation: list[float] = _RELU) -> Formula:
-        return updates_made(widths, widths, activation)
+        return describe_networks(widths, widths, activation)
 
     return make_detail(
         id,
@@ -63,19 +63,19 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
             "relu_256": ("one of 256, relu", both(256)),
             "one_q_network": (
                 "two of 256, one Q network",
-                updates_made((256,) * 2, (256,) * 2, _RELU, 1),
+                describe_networks((256,) * 2, (256,) * 2, _RELU, 1),
             ),
             "relu_256_256_shared": (
                 "two of 256, relu, shared by policy and Q networks",
-                updates_made((256, 256), (256, 256), _RELU, shared=1.0),
+                describe_networks((256, 256), (256, 256), _RELU, shared=1.0),
             ),
             "relu_400_300_shared": (
                 "400 and 300, relu, shared by policy and Q networks",
-                updates_made((400, 300), (400, 300), _RELU, shared=1.0),
+                describe_networks((400, 300), (400, 300), _RELU, shared=1.0),
             ),
             "relu_256_256_critics_400_300": (
                 "policy of 256 and 256, Q networks of 400 and 300, relu",
-                updates_made((256, 256), (400, 300), _RELU),
+                describe_networks((256, 256), (400, 300), _RELU),
             ),
         },
         consequence="""Capacity and activation change what can be learned and how fast a step is: a
@@ -84,7 +84,7 @@ def networks(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
-    """Norms that reach the optimisers."""
+    """Build the detail: norms that reach the optimisers."""
 
     def inverse(critics: float, policy: float) -> Formula:
         return lambda i: [critics, policy]
@@ -115,7 +115,7 @@ def gradient_clip(id: str, sources: tuple[str, ...]) -> Detail:
 
 
 def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> Detail:
-    """The constant in the denominator of Adam."""
+    """Build the detail: the constant in the denominator of Adam."""
 
     def powers(*exponents: float) -> Formula:
         return lambda i: exponents[:count]
@@ -156,7 +156,7 @@ def adam_epsilon(id: str, roles: str, count: int, sources: tuple[str, ...]) -> D
 
 
 def initialisation() -> Detail:
-    """The law of the first weights."""
+    """Build the detail: the distribution of the first weights."""
     return make_detail(
         "sac.networks.initialisation",
         "How are the weights of the networks initialised?",

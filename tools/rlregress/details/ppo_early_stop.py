@@ -9,7 +9,7 @@ from rlregress.formulas import schedules
 
 
 def early_stop() -> list[Detail]:
-    """Default and effect of a threshold, and the estimate that is compared with it."""
+    """Build the details: default and effect of a threshold, and the estimate compared with it."""
 
     def updates(estimator: str, factor: float, place: str) -> Formula:
         def formula(i: Inputs) -> np.ndarray:

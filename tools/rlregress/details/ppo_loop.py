@@ -99,7 +99,7 @@ def _minibatches() -> list[Detail]:
 
 
 def _normalised_by_ends(numbers: ArrayLike) -> list[float]:
-    """Numbers as shares of the way from the last to the first: no scale, no offset."""
+    """Map numbers linearly, such that the last becomes 0 and the first 1."""
     array = np.array(numbers, dtype=np.float64)
     return ((array - array[-1]) / (array[0] - array[-1])).tolist()
 

@@ -121,7 +121,7 @@ def _networks() -> list[Detail]:
 
 
 def _mean(i: Inputs, bound: object) -> np.ndarray:
-    """E[bound(x)] for x ~ N(mean, scale^2), by a sum over a fine grid."""
+    """Return E[bound(x)] for x ~ N(mean, scale^2), by a sum over a fine grid."""
     grid = np.linspace(-8.0, 8.0, 20001)
     weights = np.exp(-0.5 * grid**2)
     weights /= weights.sum()

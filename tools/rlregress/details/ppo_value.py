@@ -9,7 +9,7 @@ from rlregress.formulas import critics, ppo
 
 
 def value_loss() -> list[Detail]:
-    """Factor, coefficient, distance and clipping of the value loss."""
+    """Build the details: factor, coefficient, distance and clipping of the value loss."""
 
     def scale(factor: float, samples: str = "mean") -> Formula:
         return lambda i: critics.critic_loss(

@@ -11,7 +11,7 @@ _MEMORY = """Policy and value network have recurrent layers, two each where ther
 
 
 def _padded(policy: bool = False, value: bool = False, statistics: bool = False) -> Formula:
-    """Steps that means are of, where padding is counted in some of them."""
+    """Return a formula: how many steps each mean covers, padding counted where told."""
 
     def numbers(i: Inputs) -> list[float]:
         # three sequences: one is whole, the other has an end in it

@@ -7,7 +7,7 @@ from rlregress.details.catalogue import Detail, Inputs, make_detail
 
 
 def _whole_batches(i: Inputs) -> int:
-    """Steps after which the warm-up is over where they come in batches."""
+    """Return the steps after which the warm-up is over if they come in batches."""
     return int(-(-i["warmup"] // i["batch"]) * i["batch"])
 
 

@@ -37,7 +37,7 @@ def _newest(**changed: Any) -> Formula:
 
 
 def _newest_and_oldest(i: Inputs) -> list[float]:
-    """Windows that run on in a ring of ``capacity``: after step 5 comes the oldest one, 2."""
+    """Return targets of windows that continue in a ring: step 5 is followed by step 2."""
     order = {4: [4, 5, 2], 5: [5, 2, 3]}
     ring = {
         step: {key: i[key][slots] for key in ("rewards", "next_values", "terminated", "truncated")}
@@ -47,7 +47,7 @@ def _newest_and_oldest(i: Inputs) -> list[float]:
 
 
 def _full_discount(i: Inputs) -> list[float]:
-    """As shortened, with the discount of a full window before the value."""
+    """Return targets of shortened windows whose value has the discount of a full one."""
     factor = i["discount"] ** i["n"]
     value = i["next_values"][5]
     short = _targets(i, [4, 5], next_values=np.zeros(6))

@@ -26,27 +26,27 @@ def split_names(option: str, value: str | None) -> list[str]:
     return parts
 
 
-def find_adapters(split_names: Sequence[str]) -> list[Adapter]:
+def find_adapters(names: Sequence[str]) -> list[Adapter]:
     """Return the named adapters, all installed; without names, all installed ones."""
-    if split_names:
-        found_adapters = [frameworks.get(name) for name in split_names]
-        for adapter in found_adapters:
+    if names:
+        adapters = [frameworks.get(name) for name in names]
+        for adapter in adapters:
             adapter.code.versions()
-        return found_adapters
-    found_adapters = frameworks.installed()
-    if not found_adapters:
+        return adapters
+    adapters = frameworks.installed()
+    if not adapters:
         raise UserError(
             "no framework is installed; install one of: "
             + ", ".join(frameworks.get(name).framework.packages[0] for name in frameworks.names())
             + "; all of them with: pip install 'rlregress[all]'"
         )
-    return found_adapters
+    return adapters
 
 
-def describe_not_installed(split_names: Sequence[str]) -> list[str]:
+def describe_not_installed(names: Sequence[str]) -> list[str]:
     """Describe the frameworks that are not installed, if none is named."""
     sentences = []
-    for name in () if split_names else frameworks.names():
+    for name in () if names else frameworks.names():
         try:
             frameworks.get(name).code.versions()
         except UserError as error:
@@ -54,14 +54,14 @@ def describe_not_installed(split_names: Sequence[str]) -> list[str]:
     return sentences
 
 
-def find_detail_ids(split_names: Sequence[str]) -> frozenset[str]:
+def find_detail_ids(names: Sequence[str]) -> frozenset[str]:
     """Return the ids that equal a name or begin with it (``sac.critic_loss``).
 
     Raises:
         UserError: no id is, or begins with, one of the names.
     """
     ids: set[str] = set()
-    for name in split_names:
+    for name in names:
         ids_below = {id for id in catalogue.ids() if f"{id}.".startswith(f"{name}.")}
         ids |= ids_below or {catalogue.get(name).id}
     return frozenset(ids)
@@ -87,18 +87,10 @@ def excluded_families(names: Sequence[str]) -> frozenset[str]:
     return exclusive_families(other_algorithms) if names else frozenset()
 
 
-#: family of details that is not named after one of these algorithms -> those that use it, where
-#: not all of them may.
-_USERS = {
-    "advantage": {"ppo"}, "atari": {"dqn", "ppo"}, "crossq": {"sac"}, "gae": {"ppo"},
-    "maskable": {"ppo"}, "qrdqn": {"dqn"}, "tqc": {"sac"}, "trpo": {"ppo"},
-}  # fmt: skip
-
-
-def exclusive_families(split_names: Collection[str]) -> frozenset[str]:
+def exclusive_families(names: Collection[str]) -> frozenset[str]:
     """Return the families of details that only these algorithms use."""
     return frozenset(
-        [*split_names, *(family for family, users in _USERS.items() if users <= set(split_names))]
+        [*names, *(family for family, users in catalogue.USERS.items() if users <= set(names))]
     )
 
 
@@ -125,4 +117,4 @@ def describe_not_probed(requested: Collection[Cell], answered: Collection[Cell])
     scopes: dict[str, list[str]] = {}
     for detail, scope in sorted(set(requested) - set(answered)):
         scopes.setdefault(detail, []).append(scope)
-    return tuple(f"{detail} ({', '.join(split_names)})" for detail, split_names in scopes.items())
+    return tuple(f"{detail} ({', '.join(names)})" for detail, names in scopes.items())

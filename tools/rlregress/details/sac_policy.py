@@ -9,7 +9,7 @@ from rlregress.formulas import sac
 
 
 def log_std() -> Detail:
-    """Bounds of the log standard deviation."""
+    """Build the detail: bounds of the log standard deviation."""
     return make_detail(
         "sac.log_std.bounds",
         "How is the policy's log standard deviation bounded?",
@@ -53,7 +53,7 @@ def log_std() -> Detail:
 
 
 def log_prob() -> list[Detail]:
-    """Correction for the tanh, and for the scale of the action space."""
+    """Build the detail: correction for the tanh, and for the scale of the action space."""
     return [
         make_detail(
             "sac.log_prob.tanh_correction",

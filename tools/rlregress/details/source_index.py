@@ -30,8 +30,7 @@ class _Item(Item):
         if not (self.details or self.defaults or self.not_code):
             raise ValueError(
                 f"nothing checks '{self.id}'; name details or defaults, or say in not_code why "
-                "it is "
-                "no statement about code"
+                "it is no statement about code"
             )
 
 

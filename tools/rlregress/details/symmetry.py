@@ -21,7 +21,7 @@ def _loss(value: float, slope: float) -> Formula:
 
 
 def _mirrored_ratio(i: Inputs) -> float:
-    """Probability of the mirrored action in its state over that of the action in its own."""
+    """Return the ratio: mirrored action in its mirrored state over original in its own."""
     action, mean = i["action"], i["observation"]
     squares = (action - mean - i["bias"]) ** 2 - (-action + mean - i["bias"]) ** 2
     return float(np.exp(0.5 * squares))

@@ -1,4 +1,4 @@
-"""Behaviour that no source states and that hurts users who do not know it."""
+"""Behaviour that no source states and that harms users unaware of it."""
 
 from __future__ import annotations
 

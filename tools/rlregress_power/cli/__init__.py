@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlregress.cli.parsing import CommandGroup, Row
 
-_HERE = "rlregress_power.cli"
+_PACKAGE = "rlregress_power.cli"
 
 SELFTEST = CommandGroup(
     name="selftest",
@@ -12,12 +12,12 @@ SELFTEST = CommandGroup(
     rows=(
         Row(
             name="selftest faults",
-            function=f"{_HERE}.faults:faults",
+            function=f"{_PACKAGE}.faults:faults",
             line="Inject known faults: is each of them detected?",
         ),
         Row(
             name="selftest histories",
-            function=f"{_HERE}.histories:histories",
+            function=f"{_PACKAGE}.histories:histories",
             line="Judge real releases whose changes are known.",
             kept="judged pairs are kept, and the same command continues from there",
         ),

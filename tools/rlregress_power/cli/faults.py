@@ -70,7 +70,7 @@ def run_instrument(
 
 
 def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
-    """Draw faults, or take those that no tier detected; run the tiers; whether they suffice."""
+    """Run the tiers on drawn faults, or on undetected ones; return whether enough are detected."""
     adapters = map(frameworks.get, names)
     with show_progress(typer.echo) as say:
         if missed:
@@ -86,7 +86,7 @@ def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bo
 
 
 def _recorded_tiers(names: Sequence[str]) -> bool:
-    """Print the page of stored results; return whether they suffice."""
+    """Print the page of stored results; return whether enough are detected."""
     results = [
         recorded
         for recorded in generated_faults.load_all_results()
@@ -166,7 +166,7 @@ def faults(
     Exit code 0: enough are detected (all; of --traced and --optional nine in ten; of --tiers 95 %),
     and of --unchanged no gate reports a regression; 1: not so; 2: a name is unknown.
     """
-    # of several copies of a framework, the one that its name alone means
+    # faults are injected into the copy with the plain name
     selected = requested_names.find_adapters(split_names("--framework", framework))
     adapters = list(dict.fromkeys(adapter.name for adapter in selected))
     requested_instruments = {
@@ -180,7 +180,7 @@ def faults(
         raise UserError("--cells and --unchanged go with --returns; give it, or leave them out")
     if len(instruments) > 1:
         named = " and ".join(f"--{name}" for name in instruments)
-        raise UserError(f"{named} are catalogues of faults; name one of them")
+        raise UserError(f"{named} name different tables of faults; give one of them")
     if not (tiers or replays) and (count != 150 or draw):
         raise UserError(
             "--count and --draw go with --tiers and --replays; give one, or leave them out"
@@ -188,9 +188,9 @@ def faults(
     if not tiers and (show or missed):
         raise UserError("--show and --missed go with --tiers; give it, or leave them out")
     if show and (count != 150 or draw):
-        raise UserError("--show prints all kept draws; leave out --count and --draw")
+        raise UserError("--show prints all stored draws; leave out --count and --draw")
     if missed and (count != 150 or draw or show):
-        raise UserError("--missed is about all kept draws; leave out --count, --draw and --show")
+        raise UserError("--missed uses all stored draws; leave out --count, --draw and --show")
     processes = workers or os.cpu_count() or 1
     if tiers:
         if only or html:
@@ -206,8 +206,8 @@ def faults(
     page = html_option.begin(html, as_typed())
     if throughput and workers > 1:
         raise UserError(
-            f"--workers is {workers}, expected 1 with --throughput: what is measured beside itself "
-            "is slower; leave it out"
+            f"--workers is {workers}, expected 1 with --throughput, because parallel processes "
+            "slow each other down; leave it out"
         )
     instrument = instruments[0] if instruments else DETAILS
     algorithms = split_names("--algorithm", algorithm) if returns or replays else ()
@@ -230,7 +230,7 @@ def faults(
 
 
 def after_faults(unexpected: Sequence[str]) -> str:
-    """After injecting faults: those not detected as expected, or not probed."""
+    """Suggest the next step after injecting faults."""
     if unexpected:
         return f"Read the result of {unexpected[0]}, and docs/power.md"
     return "Nothing: all is as expected."

@@ -1,4 +1,4 @@
-"""``rlregress selftest histories``: every release against the one before."""
+"""``rlregress selftest histories``: judges every release against the one before."""
 
 from __future__ import annotations
 
@@ -55,12 +55,10 @@ def histories(
     """
     if show and (only is not None or scenario is not None):
         raise UserError(
-            "--only and --scenario say what to judge, and --show judges nothing; leave it out"
+            "--only and --scenario select pairs to judge, and --show judges nothing; leave it out"
         )
     if scenario is not None and only is None:
-        raise UserError(
-            "--scenario adds to the results of pairs that were judged; say which with --only"
-        )
+        raise UserError("--scenario adds to the results of judged pairs; name them with --only")
     names = split_names("--framework", framework) or list(known_changes.list_frameworks())
     if not show:
         judge_histories(
@@ -75,7 +73,7 @@ def judge_histories(
     """Judge pairs without a result, framework by framework, and print each result.
 
     Args:
-        scenarios: trace these alone, and add what they name to the results.
+        scenarios: trace only these, and add the changes that they detect to the results.
     """
     for name in names:
         judge = _judge_pair(name, scenarios, workers)
@@ -128,7 +126,7 @@ def show_histories(names: Sequence[str]) -> None:
 
 
 def after_histories(unjudged: Sequence[str]) -> str:
-    """After the tables of frameworks, of which these have pairs without a result."""
+    """Suggest the next step after the tables of frameworks."""
     if unjudged:
         name = shlex.quote(unjudged[0])
         return f"Judge the rest, which takes hours: rlregress selftest histories --framework {name}"

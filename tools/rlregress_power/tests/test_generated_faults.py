@@ -80,7 +80,7 @@ def test_edits_of_a_file_are_those_of_its_functions():
 
 def test_a_framework_without_files_is_refused():
     """One sentence says where to name them."""
-    text = "no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
+    text = "names no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
     with pytest.raises(UserError, match=text):
         generated_faults.scope("cleanrl")
 

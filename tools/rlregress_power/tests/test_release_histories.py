@@ -319,6 +319,6 @@ def test_scenarios_alone_judge_no_pair(folder):
 def test_a_release_that_is_not_published_is_one_sentence(folder, release):
     """Nor is one without any before it; nothing is judged."""
     judge = Judge(report())
-    with pytest.raises(UserError, match=f"'{release}' is no release of x.*known: 1.1, 1.2, 1.3"):
+    with pytest.raises(UserError, match=f"'{release}' is not a release of x.*known: 1.1, 1.2, 1.3"):
         list(release_histories.judge_pairs("x", judge, only=["1.1", release]))
     assert judge.asked == []

@@ -44,7 +44,7 @@ def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
 def test_an_algorithm_without_a_replay_is_named():
     """Nothing is trained for a framework whose algorithm has no stored replay."""
     pytest.importorskip("skrl")
-    with pytest.raises(UserError, match="no run of skrl sac is stored to be replayed"):
+    with pytest.raises(UserError, match="there is no stored replay of skrl sac"):
         replay_power._stored("skrl", "sac")
 
 

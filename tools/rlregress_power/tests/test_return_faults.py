@@ -66,7 +66,7 @@ def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     never = Fault(framework="sb3", algorithm="td3", name="never", file=file, old=branch, new=new)
     always = replace(never, name="always", new="if True:")
     unseen, result = return_gates.judge([never, always], 1, print)
-    assert "the run of the first seed of every cell is the same" in unseen.trouble
+    assert "the first run of every cell is the same" in unseen.trouble
     assert unseen.runs == 0
     assert "the same" not in result.trouble
     assert result.runs > 0, result

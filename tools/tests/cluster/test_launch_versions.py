@@ -98,7 +98,7 @@ def test_environments_that_others_may_write_are_not_used(which, tmp_path, comman
 def test_environments_of_another_user_are_not_used(tmp_path, monkeypatch):
     """Only those of a shared store's group, or trusted ones, are used."""
     os.chown(tmp_path, 54321, 54321)
-    with pytest.raises(UserError, match="is not yours alone: it belongs to the user 54321"):
+    with pytest.raises(UserError, match="others may change them: it belongs to the user 54321"):
         commands_versions._check_owner(tmp_path)
     tmp_path.chmod(0o775)
     monkeypatch.setattr(os, "getgroups", lambda: [54321])

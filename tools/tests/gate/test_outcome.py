@@ -255,7 +255,7 @@ def test_an_undetectable_change_names_holms_first_step(quantity, change_word):
     entries = [entry("t", verdict=verdict_fields, critic=name)]
     [line] = judge_evidence("some", entries, [], Path()).lines
     for text in (line, words.line(name, verdict_fields)):
-        assert text.endswith(f"; at Holm's first step no {change_word} can be seen")
+        assert text.endswith(f"; no {change_word} would be detected with 80 % power")
 
 
 def test_a_failure_of_the_suite_itself_is_no_verdict():
