@@ -48,7 +48,7 @@ _RUN = Job(Cell(*KEY_OF), 0, Protocol(512, 256, 2), {"discount": 0.9}, {"torch":
 
 
 def sealed(content: Any) -> bytes:
-    """A record with the checksum of its content, whatever that is."""
+    """Return a record with the checksum of its content, whatever that is."""
     if not isinstance(content, dict):
         return json.dumps(content).encode()
     text = json.dumps(content, sort_keys=True)
@@ -57,7 +57,7 @@ def sealed(content: Any) -> bytes:
 
 
 def places(sample: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path of every value within one, itself included."""
+    """Yield the path of every value within one, itself included."""
     yield above
     if isinstance(sample, dict | list):
         for key, value in sample.items() if isinstance(sample, dict) else enumerate(sample):
@@ -295,7 +295,7 @@ def fifo(path: Path) -> None:
 
 
 def _device(number: int) -> Callable[[Path], None]:
-    """A link to a character device of memory; of this test alone, where that can be made."""
+    """Return a function that links to a character device of memory."""
 
     def link_to_device(path: Path) -> None:
         node = path.with_name(f".device-{number}")

@@ -28,7 +28,7 @@ case "$*" in *paginate*) echo $KNOWN ;; esac
 
 @pytest.fixture
 def action() -> dict[str, Any]:
-    """The action, as the platform reads it."""
+    """Return the action, as the platform reads it."""
     return yaml.safe_load(ACTION.read_text())
 
 

@@ -52,7 +52,7 @@ def assert_one_sentence(code: int, error: str, *expected: str) -> None:
 
 @pytest.fixture
 def copied_suite(tmp_path, monkeypatch):
-    """The baselines, with a copy of the stored runs of one cell that a test may damage."""
+    """Return the baselines, with a copy of the stored runs of one cell that a test may damage."""
     for name in ("tests_unit", "tests_behavior", "tests_performance"):
         (tmp_path / name).mkdir()
     (tmp_path / "baselines").mkdir()
@@ -69,7 +69,7 @@ def copied_suite(tmp_path, monkeypatch):
 
 @pytest.fixture
 def stored():
-    """Some stored cell of the short budget, which can be trained here."""
+    """Return some stored cell of the short budget, which can be trained here."""
     cell = cell_selection.choose_cells(cell_selection.Selection("short", cells="all"))[0]
     return next(item for item in baseline_runs.load_all_baselines() if item.cell == cell)
 

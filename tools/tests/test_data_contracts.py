@@ -47,7 +47,7 @@ REMEDY = "mend it"
 
 
 def _expressions(text: str) -> set[str]:
-    """The models that a module gives to ``datafiles``, as they are written there."""
+    """Return the models that a module gives to ``datafiles``, as they are written there."""
     return {
         ast.unparse(call.args[1])
         for call in ast.walk(ast.parse(text))
@@ -57,7 +57,7 @@ def _expressions(text: str) -> set[str]:
 
 
 def _build_models() -> dict[str, Any]:
-    """The models that a function makes: "module expression" -> what it stands for."""
+    """Return the models that a function makes: "module expression" -> what it stands for."""
     return {
         "faults.fault_tables _file(instrument)": {
             instrument: fault_tables._file(instrument) for instrument in fault_tables._KEYS
@@ -174,7 +174,7 @@ def _schema(model: Any) -> Mapping[str, Any]:
 
 
 def _tables(schema: Mapping[str, Any], content: Any) -> dict[str, tuple[Any, ...]]:
-    """The tables of a model that a content has, each with its first place."""
+    """Return the tables of a model that a content has, each with its first place."""
     tables: dict[str, tuple[Any, ...]] = {}
     for place in hostile.places(content):
         table = datafiles._find_table_schema(schema, (0, *place))
@@ -184,7 +184,7 @@ def _tables(schema: Mapping[str, Any], content: Any) -> dict[str, tuple[Any, ...
 
 
 def _cut(content: Any) -> Any:
-    """The content with two of each list, and so quick to write and read."""
+    """Return the content with two of each list, and so quick to write and read."""
     if isinstance(content, list):
         return [_cut(item) for item in content[:2]]
     if isinstance(content, dict):
@@ -202,7 +202,7 @@ def _is_sound(kind: str, content: Any, model: Any) -> bool:
 
 @cache
 def samples(model: Any) -> list[Sample]:
-    """Sound files of a model, as few as have all of its tables."""
+    """Return sound files of a model, as few as have all of its tables."""
     schema, selected = _schema(model), []
     top = datafiles._find_table_schema(schema, (0,))
     missing_tables = {definition["title"] for definition in schema.get("$defs", {}).values()}
@@ -351,7 +351,7 @@ def check_round_trip(folder: Path, model: Any, files: list[Sample]) -> None:
 
 
 def _classes(value: Any) -> set[type]:
-    """The dataclasses that a value is made of."""
+    """Return the dataclasses that a value is made of."""
     if dataclasses.is_dataclass(value):
         return {type(value)}.union(*map(_classes, vars(value).values()))
     if isinstance(value, Mapping):

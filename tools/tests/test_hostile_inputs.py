@@ -137,7 +137,7 @@ class Sandbox:
         return out + error + text
 
     def names(self, title: str) -> dict[str, str]:
-        """The names of a format's file."""
+        """Return the names of a format's file."""
         return {"file": next((str(self.inputs / f.path) for f in FORMATS if f.name == title), "")}
 
     def put(self, kind: hostile.Format, content: bytes) -> Path:
@@ -172,7 +172,7 @@ def _has_only_sentences(error: str) -> bool:
 
 @pytest.fixture
 def sandbox(command, monkeypatch):
-    """A folder that everybody may enter, with a suite of its own that may be damaged."""
+    """Yield a folder that everybody may enter, with a suite of its own that may be damaged."""
     folder = Path(tempfile.mkdtemp()) / "inner"
     folder.mkdir()
     for top_folder in (folder.parent, folder):
@@ -192,14 +192,14 @@ def sandbox(command, monkeypatch):
 
 @pytest.fixture
 def copied_sandbox(sandbox, monkeypatch):
-    """The same, with a copy of the baselines."""
+    """Return the same, with a copy of the baselines."""
     shutil.copytree(suite.baselines(), sandbox.inputs / "baselines")
     monkeypatch.setattr(suite, "root", lambda: sandbox.inputs)
     return sandbox
 
 
 def _add_sample(kind: hostile.Format) -> hostile.Format:
-    """A format with its sample, of the suite's own files where it has none."""
+    """Return a format with its sample, of the suite's own files where it has none."""
     if kind.sample is not None:
         return kind
     sample = tomllib.loads((suite.root() / kind.path).read_text())
@@ -263,7 +263,7 @@ def _is_sampled(request) -> bool:
 
 
 def _draw(request, kind: hostile.Format, cases) -> list:
-    """A few cases, the same ones each time; at night all of them."""
+    """Return a few cases, the same ones each time; at night all of them."""
     cases = list(cases)
     # what reads a file of the suite reads all the others as well, which takes its time
     few, most = (1, SUITE_CASES) if kind.path.startswith("baselines") else (SAMPLED, len(cases))
@@ -357,7 +357,7 @@ NAMES = ("::error::x", "##[error]x", "<script>x</script>", "```", "@everyone", "
 
 
 def _order(kind: hostile.Format):
-    """Samples of a format, one with orders in each of its texts."""
+    """Yield samples of a format, one with orders in each of its texts."""
     for place in hostile.places(kind.sample):
         inner = kind.sample
         for key in place:

@@ -16,7 +16,7 @@ from rlregress.upgrade import culprit_search, expected_stages
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time in seconds, which tests move; a part of each stage takes a stored second."""
+    """Return the time in seconds, which tests move; a part of each stage takes a stored second."""
     now = [0.0]
     stored = Durations(1.0, 1.0, 2.0, dict.fromkeys(("one", "two", "three"), 1.0))
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])

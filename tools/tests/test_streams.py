@@ -26,7 +26,7 @@ def run_command(*arguments: str, **options) -> subprocess.CompletedProcess[str]:
 
 
 def make_store(folder: Path, *damaged: str) -> str:
-    """A store with records that are damaged."""
+    """Return a store with records that are damaged."""
     (folder / "cell").mkdir(parents=True)
     for name in damaged:
         (folder / "cell" / f"{name}.json").write_text("{}")

@@ -49,7 +49,7 @@ def _call(
 
 
 def _in_git() -> list[str]:
-    """Files of the checkout that git has or would take."""
+    """Return files of the checkout that git has or would take."""
     process = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=suite.root(), capture_output=True, text=True, check=False,
@@ -130,7 +130,7 @@ def test_commands_of_a_missing_package_name_it(points, words, reason):
 
 
 def _in_wheel(project: Path) -> set[str]:
-    """The files that the wheel of a project would hold, its own metadata apart."""
+    """Return the files that the wheel of a project would hold, its own metadata apart."""
     wheel = pytest.importorskip("hatchling.builders.wheel", reason=BUILDS)
     builder = wheel.WheelBuilder(str(project))
     forced = builder.recurse_forced_files(builder.config.get_force_include())
@@ -200,7 +200,7 @@ PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the source distribution."""
+    """Return the wheel, built from the source distribution."""
     pytest.importorskip("hatchling", reason=BUILDS)
     folder = tmp_path_factory.mktemp("wheel")
     # what these import from PYTHONPATH here is no part of what is tested
@@ -216,7 +216,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def environment(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel, and nothing of here.
+    """Return a fresh environment with the wheel, and nothing of here.
 
     What the wheel depends on is that of this environment, without its editable installation.
     """

@@ -24,7 +24,7 @@ def sentence(claim, *arguments) -> str:
 
 
 def changed(rows: np.ndarray, place: tuple[int, ...], value: float) -> np.ndarray:
-    """A copy with one other number."""
+    """Return a copy with one other number."""
     copy = rows.copy()
     copy[place] = value
     return copy
@@ -119,7 +119,7 @@ PLAIN = Minibatch(observations=CLOCKS.observations, actions=ACTIONS)
 
 
 def with_(rows: Minibatch, **changed: object) -> Minibatch:
-    """The rows with other fields; a tuple (place, value) changes one number."""
+    """Return the rows with other fields; a tuple (place, value) changes one number."""
     fields = {}
     for name, new in changed.items():
         field = getattr(rows, name).copy()

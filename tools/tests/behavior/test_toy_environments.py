@@ -13,7 +13,7 @@ from tests_behavior.limit import LimitIs
 
 
 def episodes(environment, steps: int) -> tuple[list[list[float]], list[tuple[bool, bool]]]:
-    """All observations (after every reset and every step) and the flags of the steps."""
+    """Return all observations (after every reset and every step) and the flags of the steps."""
     seen_observations, flags = [environment.reset(seed=0)[0].tolist()], []
     for _ in range(steps):
         observation, reward, terminated, truncated, _ = environment.step(np.zeros(1, np.float32))

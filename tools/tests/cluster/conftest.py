@@ -11,5 +11,5 @@ from rlregress.training.store import Store
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """A store without records."""
+    """Return a store without records."""
     return Store(tmp_path / "runs")

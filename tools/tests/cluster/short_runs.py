@@ -30,13 +30,13 @@ SHORT, ENDLESS = Protocol(40, 40, 1), Protocol(10_000_000, 10_000_000, 1)
 def jobs(
     seeds: Sequence[int], protocol: Protocol = SHORT, environment: str = "InvertedPendulum-v4"
 ) -> list[Job]:
-    """Runs of one installed framework."""
+    """Return runs of one installed framework."""
     cell = Cell("sb3", "sac", environment, "sb3", "smoke")
     return [replace(job, protocol=protocol) for job in job_plan.plan_jobs(cell, seeds)]
 
 
 def other_code(folder: Path) -> Path:
-    """A working tree of that framework whose code differs by a comment."""
+    """Return a working tree of that framework whose code differs by a comment."""
     spec = importlib.util.find_spec(PACKAGE)
     assert spec is not None
     assert spec.submodule_search_locations
@@ -48,7 +48,7 @@ def other_code(folder: Path) -> Path:
 
 
 def write_listed(store: Store, runs: Sequence[Job]) -> Manifest:
-    """The manifest of runs that take equally long."""
+    """Return the manifest of runs that take equally long."""
     return manifest.write_manifest([(job, 1.0) for job in runs], store.folder / "manifests")
 
 
@@ -99,7 +99,7 @@ def _log(store: Store, job: Job, attempt_holder: Holder) -> Path:
 
 
 def workers(store: Store, job: Job) -> list[int]:
-    """The processes that train it, whoever has started them."""
+    """Return the processes that train it, whoever has started them."""
     folder = str(store.path(job).with_suffix(".attempts")).encode()
     processes = []
     for process in filter(str.isdigit, os.listdir("/proc")):
@@ -113,7 +113,7 @@ def workers(store: Store, job: Job) -> list[int]:
 
 
 def worker_of(store: Store, job: Job, attempt_holder: Holder) -> int:
-    """The process that trains, when there is one."""
+    """Return the process that trains, when there is one."""
     folder = str(_log(store, job, attempt_holder).parent)
 
     def find_worker() -> int | None:

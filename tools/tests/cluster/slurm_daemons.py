@@ -147,7 +147,7 @@ def until(condition: Callable[[], Value | None], seconds: float, complaint: str)
 
 
 def _ports(count: int) -> int:
-    """The first of so many free ports in a row, below those that the system gives away."""
+    """Return the first of so many free ports in a row, below those that the system gives away."""
     for first in range(17000 + os.getpid() % 1000 * 10, 30000, count):
         sockets = [socket.socket() for _ in range(count)]
         try:
@@ -169,7 +169,7 @@ def _ask(environment: dict[str, str], *command: str) -> str:
 
 @contextmanager
 def running(folder: Path, site: Site) -> Iterator[Cluster]:
-    """A Slurm that runs in a folder."""
+    """Yield a Slurm that runs in a folder."""
     folder.chmod(0o755)
     (folder / "state").mkdir()
     port = _ports(site.nodes + 1)

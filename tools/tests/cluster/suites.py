@@ -33,7 +33,7 @@ class Copy:
     environment: dict[str, str]
 
     def jobs(self, seeds: range) -> list[Job]:
-        """The judged runs, as the copy lists them."""
+        """Return the judged runs, as the copy lists them."""
         return [replace(job, protocol=SHORT) for job in job_plan.plan_jobs(CELL, seeds)]
 
 

@@ -60,7 +60,7 @@ def logs(store: Store) -> str:
 
 
 def catch_run(store: Store, but: set[str], node: str = "") -> tuple[str, Holder]:
-    """A run that a task does, which is stopped at that moment, and who does it.
+    """Stop a run that a task does, and return its name and its holder.
 
     Args:
         but: none of these; the one that is caught is added.

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.nightly
 
 
 def make_runs(seeds: range) -> list[Job]:
-    """Runs that can be continued."""
+    """Return runs that can be continued."""
     return [
         replace(job, hyperparameters={**job.hyperparameters, **_SMALL})
         for job in jobs(seeds, _PROTOCOL)
@@ -53,7 +53,7 @@ def make_runs(seeds: range) -> list[Job]:
 
 
 def process_of(store: Store, job: Job, target: str) -> int:
-    """One of the processes of a run; 0 if it is not there."""
+    """Return one of the processes of a run; 0 if it is not there."""
     with suppress(OSError):
         attempt_holder, _ = store.read_lease_holder(job.name)
         if attempt_holder is None or attempt_holder.ended:

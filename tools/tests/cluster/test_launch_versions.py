@@ -23,7 +23,7 @@ RUNS = ("--budget", "smoke", "--framework", "sb3", "--algorithm", "ppo",
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
-    """A working tree of a framework whose code differs by a comment."""
+    """Return a working tree of a framework whose code differs by a comment."""
     return other_code(tmp_path_factory.mktemp("tree"))
 
 

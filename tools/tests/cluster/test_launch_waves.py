@@ -33,7 +33,7 @@ def read_line(options: str) -> str:
 
 
 def insert_folders(line: str, copy: Copy, store: Store) -> str:
-    """A line of the documentation, with the folders of a test."""
+    """Insert the folders of a test into a line of the documentation."""
     for name, folder_text in (
         ("/home/me/rlregress", str(copy.folder)),
         (".venv/bin/rlregress", f"{sys.executable} -m rlregress"),

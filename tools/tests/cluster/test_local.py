@@ -17,7 +17,7 @@ from .slurm_daemons import until
 
 
 def start_launch(store: Store, manifest, workers: int = 2) -> subprocess.Popen[str]:
-    """A launch of a manifest."""
+    """Start a launch of a manifest."""
     command = [sys.executable, "-m", "rlregress", "runs", "launch", "--local", "-j", str(workers)]
     return begin([*command, "--manifest", str(manifest.path), "--store", str(store.folder)])
 

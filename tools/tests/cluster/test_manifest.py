@@ -22,7 +22,7 @@ RUNS = [(job(0), 1.0), (job(1), 0.0), (job(1000), 30.04)]
 
 @pytest.fixture
 def written(tmp_path) -> Manifest:
-    """Runs of three seeds, of which the last takes longest."""
+    """Return runs of three seeds, of which the last takes longest."""
     return manifest.write_manifest(RUNS, tmp_path / "listed")
 
 
@@ -98,7 +98,7 @@ def test_a_run_that_was_edited_is_not_done(written):
 
 
 def forge(path, line: str) -> Manifest:
-    """A manifest of one run whose digest is that of its line."""
+    """Return a manifest of one run whose digest is that of its line."""
     head = {"schema": 1, "runs": 1, "width": len(line.encode()) + 1}
     head["digest"] = hashlib.sha256(f"{line}\n".encode()).hexdigest()
     path.write_text(f"{json.dumps(head)}\n{line}\n")

@@ -28,13 +28,13 @@ def _drop_rights() -> None:
 
 
 def run_command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """A command of somebody who obeys the modes of files."""
+    """Run a command as somebody who obeys the modes of files."""
     return rlregress(*arguments, before=_drop_rights)
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Iterator[Store]:
-    """Three listed runs, one of which another machine does; nobody may write to it."""
+    """Yield three listed runs, one of which another machine does; nobody may write to it."""
     new_store = Store(tmp_path_factory.mktemp("shared") / "runs")
     all_jobs = jobs(range(3))
     write_listed(new_store, all_jobs)

@@ -51,7 +51,7 @@ def assert_ended(process, code: int, *message: str) -> None:
 
 
 def list_suffixes(store: Store) -> set[str]:
-    """The endings of the files of runs."""
+    """Return the endings of the files of runs."""
     return {path.suffix for path in store.folder.glob("*-v4-*/*")}
 
 
@@ -104,7 +104,7 @@ SMALL = {"hidden_sizes": [8, 8], "minibatch_size": 8, "steps_per_collection": 4}
 
 
 def plan_middle(seed: int) -> Job:
-    """A run that can be stopped amid its training."""
+    """Return a run that can be stopped amid its training."""
     (job,) = jobs([seed], MIDDLE)
     return replace(job, hyperparameters={**job.hyperparameters, **SMALL})
 
@@ -281,7 +281,7 @@ def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
 
 @pytest.fixture
 def do(store):
-    """The words of the command that does a run."""
+    """Return a function that gives the words of the command for a run."""
 
     def words(job):
         manifest = str(write_listed(store, [job]).path)

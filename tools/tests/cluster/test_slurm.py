@@ -33,7 +33,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory) -> Iterator[dict[str, str]]:
-    """A Slurm that runs: the environment of its commands."""
+    """Yield a Slurm that runs: the environment of its commands."""
     with slurm_daemons.running(tmp_path_factory.mktemp("slurm"), SITE) as running:
         yield running.environment
 

@@ -26,7 +26,7 @@ SMOKE = budgets.load_budget("smoke").protocol("ppo")
 
 
 def job(seed: int = 0, **changes):
-    """A run of an imaginary framework, with the protocol of its budget."""
+    """Return a run of an imaginary framework, with the protocol of its budget."""
     return imaginary(seed, **{"protocol": SMOKE, **changes})
 
 
@@ -73,7 +73,7 @@ def store(tmp_path) -> Store:
 
 
 def survey(store: Store) -> Survey:
-    """The survey of all that is listed."""
+    """Return the survey of all that is listed."""
     manifests = [manifest.Manifest(path) for path in (store.folder / "manifests").glob("*")]
     return store_status.survey_store(store, manifests)
 

@@ -12,12 +12,12 @@ from tools.tests.small_adapters import SmallAdapter
 
 
 def _adapter(probes) -> SmallAdapter:
-    """An adapter with the probes that it is given."""
+    """Return an adapter with the probes that it is given."""
     return SmallAdapter({"probes": lambda: probes})
 
 
 def _gae(inputs) -> np.ndarray:
-    """A probe that computes with the inputs, in float32, as a framework would."""
+    """Return a probe that computes with the inputs, in float32, as a framework would."""
     names = ("rewards", "values", "next_values", "terminated", "truncated", "discount", "trace")
     return gae.advantages(*(inputs[name] for name in names)).astype(np.float32)
 

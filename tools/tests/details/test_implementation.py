@@ -103,7 +103,7 @@ def test_the_documents_of_this_suite_are_found_by_the_name_of_the_framework(ours
 
 @pytest.fixture
 def ours(path, monkeypatch):
-    """The one implementation of a framework of this suite whose code does this; fresh."""
+    """Return the one implementation of a framework of this suite whose code does this; fresh."""
     folder = path.parent / "details"
     folder.mkdir()
     path.rename(folder / "some")

@@ -15,7 +15,7 @@ from rlregress.formulas import atari
 
 
 def bare(game: AtariGame) -> Player:
-    """A game with nothing around it."""
+    """Return a game with nothing around it."""
 
     def step(action: int) -> Step:
         picture, reward, over, _, _ = game.step(action)
@@ -72,7 +72,7 @@ def test_a_stack_that_is_too_short_is_filled_up():
 
 
 def network(last: torch.nn.Module) -> Vision:
-    """A small network with ``last`` behind its hidden layer and two linear heads."""
+    """Return a small network with ``last`` behind its hidden layer and two linear heads."""
     hidden = torch.nn.Sequential(torch.nn.Conv2d(4, 2, 2), last, torch.nn.Flatten())
     heads = [torch.nn.Linear(18, 2), torch.nn.Linear(18, 1)]
     picture = torch.full((1, 4, 4, 4), 0.25)

@@ -31,7 +31,7 @@ FAILED = {
 
 @pytest.fixture
 def stored_selection(tmp_path, monkeypatch):
-    """Three stored cells of one group: ten returns of each."""
+    """Return three stored cells of one group: ten returns of each."""
     names = [f"*-ppo-{name}-v4-short" for name in ("HalfCheetah", "Hopper", "InvertedPendulum")]
     cells = cell_selection.choose_cells(Selection("short", cells=",".join(names)))
     group = [cell for cell in cells if cell.group == cells[0].group]
@@ -80,20 +80,20 @@ def trained(monkeypatch):
 
 @pytest.fixture
 def stored_cells(stored_selection):
-    """The cells of ``stored_selection``."""
+    """Return the cells of ``stored_selection``."""
     ids = stored_selection.cells.split(",")
     return [item.cell for item in baseline_runs.load_all_baselines() if item.cell.id in ids]
 
 
 @pytest.fixture
 def with_stored_critics(stored_cells, tmp_path, monkeypatch):
-    """The stored cells, whose runs have critics."""
+    """Return the stored cells, whose runs have critics."""
     with_critics(stored_cells, tmp_path / "stored", monkeypatch)
     return stored_cells
 
 
 @pytest.fixture
 def with_stored_training(stored_cells):
-    """The stored cells, whose runs tell what their training episodes returned."""
+    """Return the stored cells, whose runs tell what their training episodes returned."""
     with_training(stored_cells)
     return stored_cells

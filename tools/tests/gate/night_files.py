@@ -16,12 +16,12 @@ PROTOCOL = {"total_steps": 20480, "evaluate_every": 4096, "evaluation_episodes":
 
 
 def day(number):
-    """The date of a night."""
+    """Return the date of a night."""
     return (FIRST_DAY + timedelta(days=number)).strftime("%Y-%m-%d")
 
 
 def names(cells):
-    """Ids of so many cells, of three algorithms in turn."""
+    """Return ids of so many cells, of three algorithms in turn."""
     return [f"sb3-{ALGORITHMS[n % 3]}-Env{n // 3}-v4-short" for n in range(cells)]
 
 

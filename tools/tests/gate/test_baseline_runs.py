@@ -23,7 +23,7 @@ CELL = Cell("some", "ppo", "Ring-v0", "some", "short")
 
 
 def job(seed: int) -> Job:
-    """A run of an imaginary framework."""
+    """Return a run of an imaginary framework."""
     return Job(CELL, seed, Protocol(100, 100, 2), {"discount": 0.9}, {"some": "1.0"}, {"some": "a"})
 
 
@@ -45,7 +45,7 @@ CRITIC_TOLD = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Stored runs lie in a folder of their own."""
+    """Keep stored runs in an empty folder, and return it."""
     monkeypatch.setattr(baseline_runs, "returns_folder", lambda: tmp_path)
     return tmp_path
 

@@ -23,7 +23,7 @@ SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", 
 
 
 def _make_adapter(name, expectations, **variants):
-    """A framework that answers details with the expectation of a chosen variant."""
+    """Return a framework that answers details with the expectation of a chosen variant."""
     answers = {id: catalogue.get(id).expected()[variant] for id, variant in variants.items()}
     probes = {(id, "library"): lambda _, answer=answer: answer for id, answer in answers.items()}
     absent = {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in variants}
@@ -42,7 +42,7 @@ def _forget_variants(framework, name):
 
 @pytest.fixture
 def pair(tmp_path):
-    """Two frameworks: one detail differs, one is alike, one only the first has."""
+    """Return two frameworks: one detail differs, one is alike, one only the first has."""
 
     def make_framework(name, **variants):
         (tmp_path / f"{name}.toml").write_text(
@@ -59,12 +59,12 @@ def pair(tmp_path):
 
 
 def ids(rows):
-    """The details of rows."""
+    """Return the details of rows."""
     return [row.detail.id for row in rows]
 
 
 def markdown(compared):
-    """The page of a comparison as Markdown."""
+    """Return the page of a comparison as Markdown."""
     return markdown_page.text(comparison_page.page(compared, Facts("a title", "", 0.0, "", "")))
 
 

@@ -31,7 +31,7 @@ CELL = "sb3-ppo-Hopper-v4-short"
 
 @pytest.fixture
 def gated(tmp_path):
-    """A real session of one cell whose runs are in the store; its entries and result."""
+    """Return a real session of one cell whose runs are in the store; its entries and result."""
     store = str(tmp_path / "runs")
     selection = cell_selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
     session = open_session(selection, 3, store, 0.05, 1000, one_look=True)

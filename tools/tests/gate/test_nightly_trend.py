@@ -29,7 +29,7 @@ def judged(tmp_path, command):
 
 
 def change(contents, numbers, edit):
-    """The nights, some of them changed."""
+    """Change some of the nights."""
     contents = list(contents)
     for number in numbers:
         edit(contents[number])

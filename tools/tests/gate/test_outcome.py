@@ -19,14 +19,14 @@ from rlregress.upgrade.return_gate import judge_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:
-    """One entry of the evidence."""
+    """Return one entry of the evidence."""
     message = "it broke" if result == "failed" else ""
     fields = {"tier": "unit", "outcome": result, "seconds": 0.1, "message": message}
     return {"test": test, "framework": framework, **fields, **changes}
 
 
 def cell(name: str, verdict: str) -> dict:
-    """The entry of a judged cell."""
+    """Return the entry of a judged cell."""
     verdict_fields = {
         "verdict": verdict, "reason": "because.", "scale": 100.0, "stored_mean": 100.0,
         "new_mean": 90.0, "effect_fraction": -0.1, "interval": [-30.0, 10.0], "stored_seeds": 10,
@@ -37,7 +37,7 @@ def cell(name: str, verdict: str) -> dict:
 
 
 def group(name: str, verdict: str, *cells: str) -> dict:
-    """The entry of a judged group."""
+    """Return the entry of a judged group."""
     fields = {"cells": list(cells), "visible_fraction": 0.3}
     verdict_fields = {**cell(name, verdict)["verdict"], **fields}
     return entry(f"t::test_group[{name}]", verdict=verdict_fields, group=name)
@@ -62,7 +62,7 @@ def judged(*entries: dict) -> tuple[str, int]:
 
 
 def critic(name: str, verdict: str, result: str = "passed") -> dict:
-    """The entry of a judged critic: errors of 1.1 and then 2.0."""
+    """Return the entry of a judged critic: errors of 1.1 and then 2.0."""
     verdict_fields = {
         **cell(name, verdict)["verdict"], "quantity": "critic", "scale": 1.0,
         "stored_mean": -math.log(1.1), "new_mean": -math.log(2.0),
@@ -95,7 +95,7 @@ def test_a_line_of_a_verdict_has_its_evidence(snapshot):
 
 
 def training(name: str, verdict: str) -> dict:
-    """The entry of the judged training episodes of a cell."""
+    """Return the entry of the judged training episodes of a cell."""
     fields = {**cell(name, verdict)["verdict"], "quantity": "training"}
     return entry(f"t::test_training_return[{name}]", verdict=fields, training=f"{name} training")
 
@@ -168,12 +168,12 @@ def test_a_tier_without_a_passed_test_is_named(entries, to_probe, untested):
 
 
 def answer(detail: str, scope: str = "library", **changes) -> dict:
-    """The entry of a test that asked a detail and got an answer."""
+    """Return the entry of a test that probed a detail."""
     return entry(f"t::test[{detail}-{scope}]", detail=detail, scope=scope, found="half", **changes)
 
 
 def asked_details(*entries: dict, trained: bool = False) -> FrameworkOutcome:
-    """The outcome of a framework of which two details are to be asked, one in two scopes."""
+    """Return the outcome of a framework with two details, one of them in two scopes."""
     probes = {("sac.a", "library"), ("sac.b", "library"), ("sac.b", "script")}
     further = [entry("x", tier="behavior"), {**cell("x", "holds"), "tier": "performance"}]
     names = {"some"} if trained else set()

@@ -20,7 +20,7 @@ DRIVEN, PROBED = "dqn.loss.kind", "nstep.window"
 
 @pytest.fixture
 def sb3():
-    """The adapter, to take something away from."""
+    """Return the adapter, to take something away from."""
     return frameworks.get("sb3")
 
 

@@ -83,7 +83,7 @@ def trainings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def session(trainings, tmp_path):
-    """A session of the three cells that replays seed 1 of each."""
+    """Return a session of the three cells that replays seed 1 of each."""
     selection, folder = Selection("short", cells=",".join(CELLS)), str(tmp_path / "replays")
     return open_session(selection, 0, str(tmp_path / "runs"), replay_seed=1, replays=folder)
 

@@ -36,12 +36,12 @@ def no_runs_of_this_checkout(tmp_path, monkeypatch):
 
 @pytest.fixture
 def session(tmp_path):
-    """Two runs each of two cells of PPO and one of SAC, none of them done."""
+    """Return two runs each of two cells of PPO and one of SAC, none of them done."""
     return open_stored(SELECTION, tmp_path, 2)
 
 
 def list_group_cells(session, group):
-    """The cells of a group, with the estimate of one run."""
+    """Return the cells of a group, with the estimate of one run."""
     return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
 
 
@@ -94,7 +94,7 @@ def _write(session, cell, seconds, status="finished"):
 
 
 def _find_cost(planned):
-    """The line that says how long the session takes."""
+    """Return the line that says how long the session takes."""
     [line] = [line for line in plan_text.lines(planned, 2) if "core-minutes" in line]
     return line
 

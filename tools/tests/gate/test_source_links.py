@@ -16,7 +16,7 @@ AT_TAG = "https://github.com/Farama-Foundation/Gymnasium/blob/v"
 
 
 def installed(folder: Path, version: str = "9.1.0", direct: str = "") -> Path:
-    """A file of a package that an installer has put into a folder."""
+    """Return a file of a package that an installer has put into a folder."""
     path, metadata = folder / FILE, folder / f"gymnasium-{version}.dist-info"
     for directory in (path.parent, metadata):
         directory.mkdir(parents=True)

@@ -33,7 +33,7 @@ def name() -> str:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder of stored throughput."""
+    """Return an empty folder of stored throughput."""
     monkeypatch.setattr(stored_throughput, "throughput_folder", lambda: tmp_path)
     return tmp_path
 
@@ -49,7 +49,7 @@ def write_file(name: str, processes: int = 10) -> Path:
 
 
 def slow_down(factor: float = 0.8) -> list[Measurement]:
-    """Five new processes."""
+    """Return five new processes."""
     return [replace(SOUND, ratio=factor * (0.5 + n / 1000)) for n in range(5)]
 
 

@@ -19,13 +19,13 @@ TESTS = [
 
 
 def ended_entry(tier, seconds=0.0, outcome="passed", framework="sb3"):
-    """The entry of a test that has ended."""
+    """Return the entry of a test that has ended."""
     return {"tier": tier, "seconds": seconds, "outcome": outcome, "framework": framework}
 
 
 @pytest.fixture
 def printed():
-    """The lines, in a list."""
+    """Return the lines, in a list."""
     return []
 
 

@@ -35,7 +35,7 @@ def plan(selection, store, seeds=0, **options):
 
 
 def run_whole_session(stored_selection, store):
-    """One process from the first run to the verdicts."""
+    """Run a session in one process, and return its verdicts."""
     session = open_stored(stored_selection, store)
     work(session, session.ordered_jobs())
     return judge_session(session)

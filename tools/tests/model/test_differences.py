@@ -19,7 +19,7 @@ NAMES = ("ppo", "sac", "td3", "sac gsde")
 
 
 def piece(name, package="framework", how=CHANGED):
-    """A piece of code that differs."""
+    """Return a piece of code that differs."""
     own = Function(name=name, first=1, last=9, code="code", whole="code")
     return Changed(
         file=f"{package}/agent.py", name=name, how=how, old=own, new=own, paths=(None, None)
@@ -47,7 +47,7 @@ def lists(draw):
 
 
 def list_entries(trainings, pieces):
-    """The entries of a list, as the gate assembles them."""
+    """Return the entries of a list, as the gate assembles them."""
     checks = [Entry(kind=model.TRAINING, name=name, state=s) for name, s in trainings.items()]
     branches = (Branch(file="", line=1, function="", summary="never"),)
     executions = [
@@ -141,7 +141,7 @@ def test_a_piece_is_the_same_only_by_a_training_that_executed_it(drawn_case):
 
 
 def entry(state, kind=model.FUNCTION, **fields):
-    """An entry in a state."""
+    """Return an entry in a state."""
     by = () if state in model.UNCHECKED else ("sac",)
     return Entry(kind=kind, name="framework/agent.py Agent.step", package="framework", state=state,
                  by=by, **fields)  # fmt: skip

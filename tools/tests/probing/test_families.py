@@ -71,7 +71,7 @@ COUNT = iter(range(1_000))
 
 @pytest.fixture
 def adapter(tmp_path, monkeypatch):
-    """The name of an adapter's package, whose framework has lost some of what it imports."""
+    """Return the name of an adapter's package, whose framework has lost some of what it imports."""
     name = f"lossy{next(COUNT)}"
     files = {f"{name}/{file}": text.format(name=name) for file, text in ADAPTER.items()}
     files[f"{name}_framework/__init__.py"] = "def Kept():\n    return 1.0\n"
@@ -197,7 +197,7 @@ def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
 
 
 def _make_adapter(probe):
-    """An adapter of one probe, whose trainings cannot be listed."""
+    """Return an adapter of one probe, whose trainings cannot be listed."""
     defaults = {("ppo", "library"): {"x": 0.5}, ("sac", "library"): families.Unread("gone")}
     functions = {
         "probes": lambda: {("some.detail", "library"): probe},

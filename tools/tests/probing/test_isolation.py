@@ -21,7 +21,7 @@ INSTALLED = {adapter.name: adapter for adapter in frameworks.installed()}
 
 
 def draw_numbers(inputs=None):
-    """One number of each global generator, [3]."""
+    """Return one number of each global generator, [3]."""
     del inputs
     return np.array([random.random(), np.random.rand(), torch.rand(1).item()])
 

@@ -75,7 +75,7 @@ class Browser:
         self._folder.cleanup()
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command of the DevTools protocol; its result."""
+        """Send one command of the DevTools protocol, and return its result."""
         self._number += 1
         job: dict[str, Any] = {"id": self._number, "method": method, "params": parameters}
         if self._session:

@@ -59,7 +59,7 @@ class Page(HTMLParser):
             self._texts[number].append(data)
 
     def texts(self, tag: str, class_name: str = "") -> list[str]:
-        """The text within every tag of a name, and of a class if one is given."""
+        """Return the text within every tag of a name, and of a class if one is given."""
         return [
             " ".join("".join(text).split())
             for (name, attributes), text in zip(self.tags, self._texts, strict=True)
@@ -67,7 +67,7 @@ class Page(HTMLParser):
         ]
 
     def attributes(self, *names: str) -> list[str]:
-        """Values of attributes of all tags."""
+        """Return values of attributes of all tags."""
         return [
             attributes_of_tag[name]
             for _, attributes_of_tag in self.tags
@@ -95,7 +95,7 @@ class Page(HTMLParser):
         return targets + urls + imports + scripts
 
     def wrong_links(self) -> list[str]:
-        """Ids that occur twice, and links within the page that lead nowhere."""
+        """Return ids that occur twice, and links within the page that lead nowhere."""
         ids = self.attributes("id")
         twice = [id for id in set(ids) if ids.count(id) > 1]
         links = [

@@ -25,7 +25,7 @@ _SEED = 1
 
 
 def stored_cells() -> dict[str, Baseline]:
-    """The stored cells of the short budget, by id."""
+    """Return the stored cells of the short budget, by id."""
     return {s.cell.id: s for s in baseline_runs.load_all_baselines() if s.cell.budget == "short"}
 
 

@@ -75,7 +75,7 @@ SMALL = """
 
 @pytest.fixture(scope="module")
 def opened() -> Iterator[Browser]:
-    """The browser."""
+    """Yield the browser."""
     with Browser() as chromium:
         yield chromium
 
@@ -87,7 +87,7 @@ def opened() -> Iterator[Browser]:
     ]
 )  # fmt: skip
 def page(request, night, tmp_path, monkeypatch, command) -> Path:
-    """The file of a page of each kind."""
+    """Return the file of a page of each kind."""
     path = tmp_path / "page.html"
     if request.param == "unchanged":
         return night(cells="default", frameworks=None, figures=True)[2] / "report.html"

@@ -26,7 +26,7 @@ HALVING = next(
 
 @pytest.fixture
 def on_github(tmp_path, monkeypatch) -> Path:
-    """A job in the repository of the framework itself; the file of its summary."""
+    """Return a job in the repository of the framework itself; the file of its summary."""
     summary = tmp_path / "summary"
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))

@@ -14,7 +14,7 @@ VERDICT = {"stored_mean": 200.0, "new_seeds": 3, "scale": 200.0}
 
 
 def runs(*returns: float, first: int = 1000) -> tuple[ReportedRun, ...]:
-    """Runs with these returns, which their training episodes double; nan: it failed."""
+    """Return runs with these returns, which their training episodes double; nan: it failed."""
     numbers = [{"returns": value, "training": 2 * value} for value in returns]
     return tuple(
         ReportedRun(seed=first + number, numbers=cell_runs)

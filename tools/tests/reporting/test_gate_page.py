@@ -47,7 +47,7 @@ def find_cell(page: Page, name: str) -> str:
 
 
 def failed(message: str, test: str = "tests_unit/test_a.py::test_a", **changes: str) -> dict:
-    """The entry of a failed test of SB3."""
+    """Return the entry of a failed test of SB3."""
     return {
         "test": test, "tier": "unit", "outcome": "failed", "seconds": 0.1, "message": message,
         "framework": "sb3", **changes,
@@ -373,7 +373,7 @@ def test_earlier_nightly_runs_are_listed(night):
 
 
 def result_of(entries, broken=(), trained=(), **fields) -> GateResult:
-    """A gate of SB3 with no verdict on a training."""
+    """Return a gate of SB3 with no verdict on a training."""
     outcomes = build_outcomes(entries, trained=trained)
     none = {outcome.framework: {} for outcome in outcomes}
     return GateResult(

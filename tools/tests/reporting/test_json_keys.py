@@ -16,7 +16,7 @@ STORED_KEYS = Path(__file__).with_name("json_keys.txt")
 
 
 def keys(value: Any, path: str) -> set[str]:
-    """All keys below a value, as paths; items of lists are one."""
+    """Return all keys below a value, as paths; items of lists are one."""
     if isinstance(value, dict):
         return {
             statement

@@ -44,7 +44,7 @@ PARTS = {
 
 
 def text_of(*parts: object, cards: tuple[Card, ...] = ()) -> str:
-    """The Markdown of a page with one section, as a file holds it."""
+    """Return the Markdown of a page with one section, as a file holds it."""
     page = Page(FACTS, cards, [Section("id", "a section", "a lead", parts)])
     return harmless.markdown(markdown_page.text(page))
 

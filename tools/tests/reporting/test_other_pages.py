@@ -26,7 +26,7 @@ FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
 
 
 def page_of(*frameworks) -> Page:
-    """The page of an upgrade with these frameworks."""
+    """Return the page of an upgrade with these frameworks."""
     return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS).html())
 
 

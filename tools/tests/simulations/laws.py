@@ -26,7 +26,7 @@ def _normal(relative_sd: float) -> Law:
 
 
 def _gamma(relative_sd: float, shape_parameter: float, sign: int) -> Law:
-    """A gamma law (long upper tail), or its mirror image (long lower tail)."""
+    """Return a gamma law (long upper tail), or its mirror image (long lower tail)."""
     middle, width = shape_parameter, np.sqrt(shape_parameter)
     return _scaled(
         lambda rng, shape: (
@@ -36,7 +36,7 @@ def _gamma(relative_sd: float, shape_parameter: float, sign: int) -> Law:
 
 
 def _two_modes(share_low: float, low: float, high: float, width: float) -> Law:
-    """Some seeds find the worse gait: a mixture of two normal laws, scaled to mean 1."""
+    """Return a mixture of two normal laws with mean 1: some seeds find the worse gait."""
     mean = share_low * low + (1 - share_low) * high
 
     def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> FloatArray:
@@ -76,7 +76,7 @@ LAWS: dict[str, Law] = {
 
 
 def resampled(returns: FloatArray) -> Law:
-    """The law of stored returns [m]: drawn with replacement, the drop subtracted.
+    """Return the law of stored returns [m]: drawn with replacement, the drop subtracted.
 
     Args:
         returns: as shares of their scale, so that a drop is a share of it too.

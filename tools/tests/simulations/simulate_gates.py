@@ -139,7 +139,7 @@ def draw_session(
     change: Change = NOTHING,
     laws: Sequence[Law] = tuple(LAWS.values()),
 ) -> tuple[FloatArray, FloatArray]:
-    """Stored [sessions, groups, 8, m] and new [..., n] returns; the first group changes.
+    """Return stored [sessions, groups, 8, m] and new [..., n] returns; the first group changes.
 
     Cells have the laws in turn, in an order that is drawn anew for every fiftieth of the sessions.
     """
@@ -167,7 +167,7 @@ def draw_secondary(
     correlation: float,
     change: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
-    """A second number of the same runs, normal; that of the first group loses ``change``.
+    """Return a second number of the same runs, normal; that of the first group loses ``change``.
 
     Args:
         stored, new: returns [sessions, groups, 8, m] and [..., n], of one law in each cell.
@@ -197,7 +197,7 @@ def evidence_of(
     rng: np.random.Generator,
     quantity: Quantity = RETURNS,
 ) -> Evidence:
-    """The evidence of the first ``seeds[k]`` new runs, for each k."""
+    """Return the evidence of the first ``seeds[k]`` new runs, for each k."""
     shape, m = stored.shape[:-1], stored.shape[-1]
     before = stored.reshape(-1, m)
     mean = stored.mean(axis=-1)

@@ -16,7 +16,7 @@ from tools.tests.simulations.laws import LAWS, Law, resampled
 
 
 def stored_laws() -> list[Law]:
-    """One law for each cell of ``baselines/returns``: its runs, drawn with replacement."""
+    """Return one law for each cell of ``baselines/returns``: its runs, drawn with replacement."""
     returns = [np.array(stored.returns) for stored in baseline_runs.load_all_baselines()]
     return [resampled(values / returns_scale(values)) for values in returns]
 

@@ -25,7 +25,7 @@ FAILED = {"status": "failed", "failure": "Traceback:\n  ...\nValueError: nan", "
 
 @pytest.fixture
 def store(tmp_path) -> Store:
-    """A store without records."""
+    """Return a store without records."""
     return Store(tmp_path)
 
 

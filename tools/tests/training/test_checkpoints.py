@@ -47,7 +47,7 @@ def job_of(framework: str, algorithm: str, environment: str, **changes: Any) -> 
 
 
 def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: None):
-    """The record of a process that trains, or the signal that ended it.
+    """Return the record of a process that trains, or the signal that ended it.
 
     Args:
         stop_after: environment steps after which it is told to stop; 0: never.
@@ -89,7 +89,7 @@ def _stop_after(steps: int) -> None:
 
 
 def require_finished(content: dict[str, Any] | int) -> dict[str, Any]:
-    """The record of a run that has ended well."""
+    """Return the record of a run that has ended well."""
     assert isinstance(content, dict)
     assert content["status"] == "finished", content["failure"]
     return content
@@ -201,7 +201,7 @@ def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
 
 
 def sealed(folder: Path, head: bytes, everything: Any) -> bytes:
-    """A checkpoint with this head, that holds something and has the right checksum."""
+    """Return a checkpoint with this head, that holds something and has the right checksum."""
     checkpoint.write(folder / "made", folder / "draft", json.loads(head), everything)
     return (folder / "made").read_bytes()
 

@@ -17,13 +17,13 @@ DISCOUNT = 0.5
 
 
 def episode(rewards, terminated: bool, first: float = 0.0) -> Episode:
-    """An episode whose observations count its steps, from ``first``."""
+    """Return an episode whose observations count its steps, from ``first``."""
     observations = [np.array([first + step]) for step in range(len(rewards) + 1)]
     return Episode(observations, list(rewards), terminated, sum(rewards))
 
 
 def critic_of(*values: float):
-    """A critic that knows the value of each step."""
+    """Return a critic that knows the value of each step."""
     return lambda observations: np.array(values)[observations[:, 0].astype(int)]
 
 

@@ -18,7 +18,7 @@ from tools.tests.nightly import all_frameworks
 
 
 def trained(adapter, algorithm, steps, **changes):
-    """A short training on the ring, with some hyperparameters changed."""
+    """Train on the ring for a short time, with some changed hyperparameters."""
     hyperparameters = setting(adapter.name, "time_limit", algorithm).hyperparameters
     request = TrainingRequest(
         algorithm=algorithm,

@@ -27,7 +27,7 @@ WRONG = {
 
 
 def sound(seed: int = 0, **names: str) -> dict:
-    """A record with all that the worker writes."""
+    """Return a record with all that the worker writes."""
     named = {"framework": "some", "algorithm": "ppo", "environment": "Ring-v0"}
     cell = Cell(**{**named, "hyperparameters": "some", "budget": "smoke", **names})
     job = Job(cell, seed, Protocol(100, 100, 2), {"rate": 0.1}, {"some": "1.0"}, {"some": "ab"})

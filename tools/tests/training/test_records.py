@@ -17,7 +17,7 @@ from rlregress.training.store import Store
 
 
 def job(seed: int = 0, **changes) -> Job:
-    """A run of an imaginary framework: the store knows no framework."""
+    """Return a run of an imaginary framework: the store knows no framework."""
     content = {
         "cell": Cell("some", "ppo", "Ring-v0", "some", "smoke"), "seed": seed,
         "protocol": Protocol(100, 100, 2), "hyperparameters": {"learning_rate": 0.1},
@@ -27,7 +27,7 @@ def job(seed: int = 0, **changes) -> Job:
 
 
 def content(run: Job) -> dict:
-    """A finished record."""
+    """Return a finished record."""
     return {
         "schema": run_record.SCHEMA, "job": {**run.as_dict(), "key": run.key}, "key": run.key,
         "status": "finished", "failure": "", "curve": [[100, [1.0, 2.0]]], "final_return": 1.5,
@@ -38,7 +38,7 @@ def content(run: Job) -> dict:
 
 @pytest.fixture
 def store(tmp_path):
-    """A store with one finished run, seed 0."""
+    """Return a store with one finished run, seed 0."""
     new_store = Store(tmp_path)
     new_store.path(job()).parent.mkdir()
     run_record.write(new_store.path(job()), content(job()))

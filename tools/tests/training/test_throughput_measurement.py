@@ -24,14 +24,14 @@ OFF_POLICY = Protocol(
 
 @pytest.fixture(scope="module")
 def adapter():
-    """Some installed framework that trains PPO and SAC."""
+    """Return some installed framework that trains PPO and SAC."""
     installed = frameworks.installed()
     return next(a for a in installed if {"ppo", "sac"} <= {*a.framework.algorithms})
 
 
 @pytest.fixture(scope="module")
 def short(adapter) -> Protocol:
-    """A training of a few hundred steps."""
+    """Return a training of a few hundred steps."""
     protocol = throughput_measurement.load_protocol(adapter.name, "ppo")
     return replace(protocol, hyperparameters={**protocol.hyperparameters, "rollout_steps": 64})
 

@@ -33,7 +33,7 @@ def bare_digest(algorithm: type, steps: int, seed: int) -> str:
 
 
 def job_of(algorithm: str, steps: int, seed: int) -> Job:
-    """A run that is evaluated twice on the way and once at the end."""
+    """Return a run that is evaluated twice on the way and once at the end."""
     cell = Cell("sb3", algorithm, ENVIRONMENT, "sb3", "short")
     planned = job_plan.plan_jobs(cell, [seed])[0]
     protocol = Protocol(steps, steps // 3, evaluation_episodes=3)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 
 @pytest.fixture(scope="module")
 def job() -> Job:
-    """A very short run of some installed framework that can go on with one."""
+    """Return a very short run of some installed framework that can go on with one."""
     trained = [a for a in frameworks.installed() if "ppo" in a.framework.algorithms]
     adapter = next(adapter for adapter in trained if not adapter.train.no_resume_reason())
     cell = Cell(adapter.name, "ppo", "InvertedPendulum-v4", adapter.name, "smoke")
@@ -32,7 +32,7 @@ def job() -> Job:
 
 @pytest.fixture(scope="module")
 def finished(job, tmp_path_factory):
-    """The store, the record and the elapsed seconds of a finished run."""
+    """Return the store, the record and the elapsed seconds of a finished run."""
     store = Store(tmp_path_factory.mktemp("runs"))
     return store, worker_launch.do_run(job, store)
 

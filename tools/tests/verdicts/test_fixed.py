@@ -28,7 +28,7 @@ def judge_cells(cells, **rules):
 
 
 def judge_one(stored, new, **options):
-    """The verdict of a single cell."""
+    """Return the verdict of a single cell."""
     sample = {k: options.pop(k) for k in ("failed", "worst") if k in options}
     return judge_cells({"cell": CellSample(stored, new, **sample)}, **options).cells["cell"]
 

@@ -23,7 +23,7 @@ THREE_LOOKS = (*zip(SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights,
 
 
 def noncentral_t_drop(m, n, level):
-    """The smallest drop that the pooled t-test of normal returns sees with 80 % power."""
+    """Return the smallest drop that the pooled t-test of normal returns sees with 80 % power."""
     freedom, root = m + n - 2, math.sqrt(m * n / (m + n))
     needed = stats.t.isf(level, freedom)
     return optimize.brentq(lambda d: stats.nct.sf(needed, freedom, d * root) - 0.8, 0.0, 50.0)

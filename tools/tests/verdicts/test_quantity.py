@@ -26,17 +26,17 @@ from tools.tests.verdicts.three_looks import LOOKS, healthy, verdicts_at
 
 
 def numbers(seed, size, factor=1.0):
-    """Numbers of critics whose errors are about 1.1 times ``factor`` [size]."""
+    """Return numbers of critics whose errors are about 1.1 times ``factor`` [size]."""
     return np.random.default_rng(seed).normal(-np.log(1.1 * factor), 0.1, size)
 
 
 def critic_sample(stored, new, group=""):
-    """The sample of a cell's critics."""
+    """Return the sample of a cell's critics."""
     return CellSample(stored, new, group=group, quantity=CRITIC)
 
 
 def session(change, loss, growth, correlation, seeds=(3, 5, 7)):
-    """A simulated session of one group, and what the simulation decides of it."""
+    """Return a simulated session of one group, and what the simulation decides of it."""
     rng = np.random.default_rng(13)
     stored, new = draw_session(rng, 1, 1, 8, 7, change)
     samples = {RETURNS: (stored, new)}
@@ -294,7 +294,7 @@ def logged(mean, new=5, seed=5):
 
 
 def with_entropy(mean, new=5):
-    """A healthy cell and what its framework logs of the entropy."""
+    """Return a healthy cell and what its framework logs of the entropy."""
     return {"cell": CellSample(healthy(1, 20), healthy(2, new)), "cell entropy": logged(mean, new)}
 
 

@@ -21,5 +21,5 @@ def healthy(seed: int, size: int, mean: float = 1000.0, sd: float = 100.0) -> An
 
 
 def verdicts_at(cells: Mapping[str, CellSample], looks: Looks = LOOKS, **rules: Any) -> Verdicts:
-    """The verdicts at these looks."""
+    """Return the verdicts at these looks."""
     return judge_cells(cells, looks, **rules)

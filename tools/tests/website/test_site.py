@@ -59,7 +59,7 @@ def build(folder: Path, docs: Path | None = None) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a built site."""
+    """Return the folder of a built site."""
     folder = tmp_path_factory.mktemp("site")
     process = build(folder)
     assert process.returncode == 0, process.stderr
@@ -226,7 +226,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def served(site: Path) -> Iterator[str]:
-    """The address at which the site is read on this machine."""
+    """Yield the address at which the site is read on this machine."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
