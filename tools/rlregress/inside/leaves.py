@@ -12,7 +12,8 @@ import io
 import random
 import re
 import types
-from collections.abc import Callable, Collection, Iterable
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,9 @@ def children(value: Any) -> list[tuple[str, Any]]:
     elif isinstance(value, types.MethodType):
         return [(".__func__", value.__func__), (".__self__", value.__self__)]
     elif isinstance(value, types.FunctionType):
-        return [(".__name__", value.__qualname__), *_closure(value)]
+        return [(".__name__", value.__qualname__), *_own_code(value), *_closure(value)]
+    elif isinstance(value, Iterator) and not hasattr(value, "__dict__"):
+        return _remaining(value)
     # also of a subclass of one of those
     parts += [(f".{name}", item) for name, item in sorted(attributes(value).items())]
     return parts
@@ -160,6 +163,34 @@ def _closure(function: Any) -> list[tuple[str, Any]]:
         except ValueError:  # it is empty
             continue
     return [*variables, (".__defaults__", function.__defaults__)]
+
+
+def _own_code(function: types.FunctionType) -> list[tuple[str, str]]:
+    """Return what a function does that another one has made; others are compared by themselves."""
+    if "<locals>" not in function.__qualname__:
+        return []
+    return [(".__code__", _describe_code(function.__code__, function.__doc__))]
+
+
+def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
+    """Return what code does, whatever its lines are and its docstring says."""
+    constants = code.co_consts[code.co_consts[:1] == (docstring,) :]
+    described_constants = [
+        _describe_code(item) if isinstance(item, types.CodeType) else repr(item)
+        for item in constants
+    ]
+    return f"{code.co_code.hex()} {code.co_names} {described_constants}"
+
+
+def _remaining(iterator: Iterator[Any]) -> list[tuple[str, Any]]:
+    """Return what an iterator of Python itself goes over, and how far it is."""
+    try:
+        with warnings.catch_warnings():
+            # of itertools it ends with Python 3.14
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return [(".state", iterator.__reduce__()[1:])]  # type: ignore[index]
+    except TypeError:  # a generator has no state that can be read
+        return []
 
 
 def _registered(value: Any) -> dict[str, Any]:
