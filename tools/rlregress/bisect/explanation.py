@@ -15,7 +15,7 @@ from rlregress.details.catalogue import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
-from rlregress.model.code import WORDING, Changed
+from rlregress.model.code import WORDING, Changed, Hunk
 from rlregress.model.upgrade_result import Cause, ChangedDetail, OfFramework, OfScript, findings
 from rlregress.upgrade import (
     affected,
@@ -35,6 +35,8 @@ from rlregress.upgrade.upgrade_options import Options
 
 #: functions that are listed where none is known to explain a step.
 _LISTED = 20
+#: lines of one of them that are shown.
+_LINES = 24
 
 
 def explain_step(
@@ -57,18 +59,27 @@ def explain_step(
     else:
         pieces, explains = _explain_by_code(symptom, versions, adapters)
         explained, functions = step, _nearest_first(pieces, step, symptom, adapters)
-    listed = [
-        ChangedFunction(
-            place=str(function), lines=tuple(attribution.source_difference(function, {}))
-        )
-        for function in dict.fromkeys(functions)
-    ]
+    listed = [*dict.fromkeys(functions)][:_LISTED]
     return replace(
         explained,
-        functions=tuple(listed[:_LISTED]),
+        functions=tuple(
+            ChangedFunction(place=str(function), lines=tuple(_lines(hunk)))
+            for function, hunk in attribution.pair_lines(listed, {}).items()
+        ),
         explains=explains,
         changelog=tuple(_changelog(step, symptom, functions if explains else (), adapters)),
     )
+
+
+def _lines(hunk: Hunk) -> list[str]:
+    """Return the lines that differ, with "-" or "+" before each."""
+    lines: list[str] = []
+    for group in hunk.groups:
+        rows = [row for row in group if not row.same]
+        lines += [f"-{row.old[1]}" for row in rows if row.old is not None]
+        lines += [f"+{row.new[1]}" for row in rows if row.new is not None]
+    left_out = hunk.left_out + len(lines[_LINES:])
+    return [*lines[:_LINES], *([f"... and {left_out} more lines"] if left_out else [])]
 
 
 def _explain_trace(
@@ -171,7 +182,11 @@ def _explain_default(
         piece
         for piece in pieces
         if algorithm in piece.file
-        and any(parameter in line for line in attribution.source_difference(piece, {}))
+        and any(
+            parameter in line
+            for hunk in attribution.pair_lines([piece], {}).values()
+            for line in _lines(hunk)
+        )
     ]
 
 

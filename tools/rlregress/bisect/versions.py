@@ -68,13 +68,13 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
 
 def _environment_pins(side: Requested) -> dict[str, str]:
     if side.environment is not None:
-        distributions = interpreters.distributions(str(side.environment / "bin" / "python"))
-        tools = {"python", "pip", "setuptools", "wheel", "rlregress"}
-        installed_here = {n: installed.version(n) or "" for n in distributions}
+        versions_there = interpreters.versions(str(side.environment / "bin" / "python"))
+        tools = {"pip", "setuptools", "wheel", "rlregress"}
+        installed_here = {n: installed.version(n) or "" for n in versions_there}
         return {
             # a build that is no release's, such as +cpu, may be on no index
             n: v if "+" in installed_here[n] else installed.public(v)
-            for n, v in distributions.items()
+            for n, v in versions_there.items()
             if n not in tools
         }
     if side.text == INSTALLED:

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rlregress.inside import methods
-from rlregress.inside.methods import Misfit
+from rlregress.inside.methods import Defaults, Misfit
 from rlregress.source import first_line, read_text
 
 #: the name of a module's own piece, and how that of a class begins.
@@ -315,6 +315,18 @@ def _find_defaults(module: types.ModuleType, bindings: Sequence[Binding]) -> lis
             defaults.append(Binding(function, "__defaults__", old[0]))
             defaults.append(Binding(function, "__kwdefaults__", old[1]))
     return defaults
+
+
+def defaults_of(
+    code: types.CodeType, bindings: Sequence[Binding]
+) -> tuple[Defaults | None, Defaults | None]:
+    """Return the present defaults of the function of a code, and its other ones; None: the same."""
+    for owner, *_ in bindings:
+        if isinstance(owner, types.FunctionType) and owner.__code__ is code:
+            then = {name: value for function, name, value in bindings if function is owner}
+            now = owner.__defaults__, owner.__kwdefaults__
+            return now, (then["__defaults__"], then["__kwdefaults__"])
+    return None, None
 
 
 def _find_definitions(package: str, differing: set[str]) -> Iterator[_Definition]:

@@ -318,9 +318,7 @@ class Examiner:
         if any(map(_sets_outer_variables, (code, other_code))):
             raise Misfit(f"{name} sets variables around it, which have no copy")
         if bound and defaults == (None, None):
-            with bindings.meanwhile(bound):
-                now = swap.defaults_of(file, name, text)
-            defaults = (swap.defaults_of(file, name, text), now) if now is not None else defaults
+            defaults = bindings.defaults_of(code, bound)
 
         texts = change["text"], text
         near, differing = _differing_statements(name, texts, (other_code, code), bound)

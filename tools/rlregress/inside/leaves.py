@@ -188,7 +188,7 @@ def _remaining(iterator: Iterator[Any]) -> list[tuple[str, Any]]:
         with warnings.catch_warnings():
             # of itertools it ends with Python 3.14
             warnings.simplefilter("ignore", DeprecationWarning)
-            return [(".state", iterator.__reduce__()[1:])]  # type: ignore[index]
+            return [(".state", iterator.__reduce__()[1:])]
     except TypeError:  # a generator has no state that can be read
         return []
 

@@ -46,23 +46,6 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defau
     return evaluate_defaults(module, name, then[0])
 
 
-def defaults_now(module: types.ModuleType, name: str, text: str) -> Defaults | None:
-    """Return the defaults of a function of a text, with present values of the names they read.
-
-    None: no default reads a name, or it is not the only function of that name.
-    """
-    definitions = _definitions(text, name)
-    if len(definitions) != 1:
-        return None
-    arguments = definitions[0].args
-    expressions = [
-        default for default in (*arguments.defaults, *arguments.kw_defaults) if default is not None
-    ]
-    if not any(isinstance(node, ast.Name) for default in expressions for node in ast.walk(default)):
-        return None
-    return evaluate_defaults(module, name, definitions[0])
-
-
 def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> Defaults:
     """Return the defaults of a definition, with the values that its names have now.
 

@@ -118,14 +118,6 @@ def _bind(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
     return misfits
 
 
-def defaults_of(file: str, name: str, text: str) -> Defaults | None:
-    """Return the defaults of a function's arguments, with values as they are now.
-
-    None: none of them has to be computed, or it is no function at the top of a module or a class.
-    """
-    return methods.defaults_now(sys.modules[_module(file)], name, text)
-
-
 def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list[bindings.Binding]:
     """Return the values that another text of its file gives a module or a class: ``bindings``."""
     path = _path(file, roots)

@@ -11,7 +11,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade import closures, installed, interpreters, working_tree
-from rlregress.upgrade.closures import Distributions
+from rlregress.upgrade.distribution_metadata import Distributions
 from rlregress.upgrade.requested import Requested
 
 #: packages that can change what an environment answers.
@@ -83,7 +83,7 @@ def _has(adapter: Adapter, side: Requested) -> bool:
         return working_tree.root_of(adapter.framework.modules, side.tree) is not None
     if side.environment is not None:
         python = side.environment / "bin" / "python"
-        installed_names = interpreters.distributions(str(python)) if python.exists() else {}
+        installed_names = interpreters.versions(str(python)) if python.exists() else {}
         return str(canonicalize_name(adapter.framework.packages[0])) in installed_names
     return False
 

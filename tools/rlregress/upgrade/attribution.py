@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -29,9 +28,6 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.source import read_text
 from rlregress.upgrade import changed_statements
-
-#: lines of a source difference that are shown.
-_LINES = 24
 
 
 def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
@@ -121,38 +117,6 @@ def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed
         hunk = diff_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
         hunks[function] = replace(hunk, links=(links[0], links[1]))
     return hunks
-
-
-def source_difference(function: Changed, executed: Executed) -> list[str]:
-    """Return the lines in which a function differs, those that ran first."""
-    old_text, new_text = _texts(function)
-    first = function.new.first if function.new is not None else 1
-    rank = _ranked(function, executed)
-    matcher = difflib.SequenceMatcher(None, old_text, new_text, autojunk=False)
-    codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
-    rows = [
-        row
-        for _, begin, end, start, stop in sorted(
-            codes,
-            key=lambda code: (
-                rank(first + code[3], first + code[4]),
-                # what only stands in another block, after what says something else
-                _unindented(old_text[code[1] : code[2]])
-                == _unindented(new_text[code[3] : code[4]]),
-            ),
-        )
-        for row in (
-            *(f"-{x}" for x in old_text[begin:end]),
-            *(f"+{x}" for x in new_text[start:stop]),
-        )
-    ]
-    left_out = [f"... and {len(rows) - _LINES} more lines"] if len(rows) > _LINES else []
-    return rows[:_LINES] + left_out
-
-
-def _unindented(lines: Sequence[str]) -> list[str]:
-    """Lines without what only says in which block they stand."""
-    return [line.strip() for line in lines]
 
 
 def explaining_functions(

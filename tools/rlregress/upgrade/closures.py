@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -18,9 +17,8 @@ from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
 from rlregress.tracing.recording_processes import Side
-from rlregress.upgrade import distribution_metadata
-
-Distributions = Mapping[str, importlib.metadata.Distribution]
+from rlregress.upgrade import distribution_metadata, interpreters
+from rlregress.upgrade.distribution_metadata import Distributions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,17 +41,18 @@ class Absent:
 
 
 def on_path(side: Side) -> Distributions:
-    """Canonical name -> the distribution that a side finds."""
-    if side.python == sys.executable:
-        base = distribution_metadata.by_name(importlib.metadata.distributions())
-    else:
-        lib = Path(side.python).parents[1] / "lib"
-        base = {}
-        for folder in lib.glob("python*/site-packages"):
-            base.update(distribution_metadata.in_folder(folder))
+    """Return canonical name -> the distribution that a side finds."""
+    found = dict(interpreters.distributions(side.python))
     for path in reversed(side.paths):
-        base.update(distribution_metadata.in_folder(Path(path)))
-    return base
+        found.update(distribution_metadata.in_folder(Path(path)))
+    return found
+
+
+def versions_on(side: Side) -> dict[str, str]:
+    """Return name -> version of everything on a side that is not hidden, "python" included."""
+    versions = distribution_metadata.versions(on_path(side))
+    shown = {name: version for name, version in versions.items() if name not in side.hidden}
+    return {"python": interpreters.python_of(side), **shown}
 
 
 def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:

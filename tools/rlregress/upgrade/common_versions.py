@@ -1,14 +1,14 @@
 """Versions that both sides have in common: beside what they pin, nothing else need differ.
 
-Each side is resolved for itself. What came out in two versions is then asked of both in one: the
-older, for it is upper bounds that part them. What cannot be the same on both is said.
+Each version is resolved by itself. Where the two have different versions of a package, both are
+resolved again and prefer the older one, as mostly an upper bound makes the difference. What still
+differs is noted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
@@ -16,12 +16,10 @@ from typing import Any
 
 from packaging.version import InvalidVersion, Version
 
-from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade import (
     cached_folders,
     installed,
-    installer,
     interpreters,
     version_resolution,
 )
@@ -79,26 +77,17 @@ def resolve_together(
         return resolved
     problems = [problem for problem, _ in solved.values()]
     separate = _pinned_apart(*by_version.values())
-    limits: dict[str, str] = {}
-    while True:
-        old, new_side = resolved.values()
-        lowered = {n: v for n, v in _older_versions(old, new_side).items() if n not in separate}
-        if not lowered:
-            break
-        limits.update(lowered)
-        rows = [f"{name}=={version}" for name, version in limits.items()]
-        try:
-            with ThreadPoolExecutor() as pool:
-                sides = [*pool.map(Problem.solved, problems, [rows] * len(problems))]
-        except installer.Unreachable:
-            raise
-        except UserError as error:
-            # what stands in the way, or else everything that was new
-            separate |= _find_named_limits(str(error), limits) or set(lowered)
-            limits = {name: v for name, v in limits.items() if name not in separate}
-            continue
+    preferred: dict[str, str] = {}
+    while older := {
+        name: version
+        for name, version in _older_versions(*resolved.values()).items()
+        if name not in {*separate, *preferred}
+    }:
+        preferred |= older
+        with ThreadPoolExecutor() as pool:
+            sides = [*pool.map(Problem.solved, problems, [preferred] * len(problems))]
         resolved = dict(zip(resolved, sides, strict=True))
-    return _join(by_version, resolved, limits)
+    return _join(by_version, resolved)
 
 
 def _pinned_apart(old: Problem, new: Problem) -> set[str]:
@@ -125,20 +114,7 @@ def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     return older
 
 
-def _find_named_limits(sentence: str, limits: Mapping[str, str]) -> set[str]:
-    """The limits that a complaint of the resolver names."""
-    return {
-        name
-        for name, version in limits.items()
-        if re.search(
-            rf"\b(?:and|require) {re.escape(name)}=={re.escape(version)}(?!\.?\w)", sentence
-        )
-    }
-
-
-def _join(
-    problems: Mapping[str, Problem], resolved: dict[str, Resolved], limits: Mapping[str, str]
-) -> dict[str, Resolved]:
+def _join(problems: Mapping[str, Problem], resolved: dict[str, Resolved]) -> dict[str, Resolved]:
     """Both sides, each with what only the other needs, and a note of what stays apart."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]

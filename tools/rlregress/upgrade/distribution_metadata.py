@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.metadata
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from email.message import Message
 from email.parser import HeaderParser
 from pathlib import Path
@@ -15,6 +15,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
+
+Distributions = Mapping[str, importlib.metadata.Distribution]
 
 
 def in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
@@ -41,6 +43,11 @@ def name_of(distribution: importlib.metadata.Distribution) -> str:
 def version_of(distribution: importlib.metadata.Distribution) -> str:
     """The version, as the distribution writes it."""
     return str(_headers(distribution)["Version"])
+
+
+def versions(distributions: Distributions) -> dict[str, str]:
+    """Return the version of each distribution."""
+    return {name: version_of(distribution) for name, distribution in distributions.items()}
 
 
 #: what was read of each, as long as somebody holds it.

@@ -151,9 +151,6 @@ def _called(
     command = [executable(), "--quiet", *arguments]
     if arguments[0] == "pip" and variables.get(_NO_INDEX):
         command.append("--no-index")
-    if "-c" in arguments:
-        # the option takes the place of the variable
-        command += [f"-c={path}" for path in variables.get("UV_CONSTRAINT", "").split()]
     return child_processes.call(command, variables, folder)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import json
 import platform
 import subprocess
@@ -10,12 +11,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from packaging.utils import canonicalize_name
-
 from rlregress.errors import UserError
 from rlregress.tracing.child_processes import last_words
 from rlregress.tracing.recording_processes import Side
-from rlregress.upgrade import installer
+from rlregress.upgrade import distribution_metadata, installer
+from rlregress.upgrade.distribution_metadata import Distributions
 
 #: the oldest Python that runs what asks versions.
 _OLDEST = (3, 10)
@@ -23,7 +23,7 @@ _OLDEST = (3, 10)
 _FACTS = (
     "import json, platform, sys, venv;"
     "print(json.dumps([list(sys.version_info[:2]), platform.python_version(),"
-    "sys.implementation.cache_tag]))"
+    "sys.implementation.cache_tag, sys.path]))"
 )
 
 
@@ -48,7 +48,7 @@ def find(text: str) -> str:
     if path == sys.executable:
         return ""
     try:
-        numbers, full, _ = _facts(path)
+        numbers, full, *_ = _facts(path)
     except UserError as error:
         raise UserError(f"--python is '{text}': {error}; {expected}") from None
     if tuple(numbers) < _OLDEST:
@@ -57,8 +57,8 @@ def find(text: str) -> str:
 
 
 @functools.cache
-def _facts(python: str) -> tuple[list[int], str, str]:
-    """Version as two numbers, version in whole, and tag of bytecode, of another interpreter."""
+def _facts(python: str) -> tuple[list[int], str, str, list[str]]:
+    """Return the version as two numbers and in whole, the tag of bytecode, and the path."""
     try:
         completed = subprocess.run(
             [python, "-I", "-c", _FACTS], capture_output=True, text=True, check=False, timeout=60
@@ -66,20 +66,20 @@ def _facts(python: str) -> tuple[list[int], str, str]:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise UserError(f"{python} cannot be run: {error}") from None
     try:
-        numbers, full, tag = json.loads(completed.stdout)
+        numbers, full, tag, path = json.loads(completed.stdout)
         if f"{full}.".split(".")[:2] != list(map(str, numbers)):
             raise ValueError
     except (ValueError, TypeError):
         why = last_words(completed.stderr) or "it does not answer as one"
-        raise UserError(f"{python} is no Python that can make environments: {why}") from None
-    return numbers, full, tag or full
+        raise UserError(f"{python} is no Python that can be used: {why}") from None
+    return numbers, full, tag or full, path
 
 
 def tag(python: str = "") -> str:
     """Return a name that tells installations for different interpreters apart."""
     if not python:
         return sys.implementation.cache_tag or "python"
-    _, full, of_bytecode = _facts(python)
+    _, full, of_bytecode, _ = _facts(python)
     return f"{of_bytecode}-{full}"
 
 
@@ -95,27 +95,21 @@ def markers(python: str) -> Mapping[str, str]:
     return {"python_version": version(python), "python_full_version": _facts(python)[1]}
 
 
-@functools.cache
-def distributions(python: str) -> dict[str, str]:
-    """Name -> version of everything that an interpreter finds."""
-    code = (
-        "import importlib.metadata as m, json, platform;"
-        "print(json.dumps([platform.python_version(),"
-        "{d.metadata['Name']: d.version for d in m.distributions() if d.metadata['Name']}]))"
-    )
-    # away from a folder that may hold metadata, too
-    completed = subprocess.run(
-        [python, "-c", code], capture_output=True, text=True, check=False, cwd="/"
-    )
-    if completed.returncode:
-        output = last_words(completed.stderr)
-        raise UserError(f"the interpreter {python} cannot be used: {output}")
-    interpreter, versions = json.loads(completed.stdout)
-    return {"python": interpreter, **{canonicalize_name(k): v for k, v in versions.items()}}
+def distributions(python: str) -> Distributions:
+    """Return canonical name -> the distribution that an interpreter finds."""
+    if python == sys.executable:
+        return distribution_metadata.by_name(importlib.metadata.distributions())
+    folders = _facts(python)[3]
+    return distribution_metadata.by_name(importlib.metadata.distributions(path=folders))
+
+
+def versions(python: str) -> dict[str, str]:
+    """Return canonical name -> version of everything that an interpreter finds."""
+    return distribution_metadata.versions(distributions(python))
 
 
 def python_of(side: Side) -> str:
-    """The version of a side's interpreter."""
+    """Return the version of a side's interpreter."""
     if side.python == sys.executable:
         return platform.python_version()
-    return distributions(side.python)["python"]
+    return _facts(side.python)[1]

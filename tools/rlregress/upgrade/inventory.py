@@ -23,16 +23,14 @@ from rlregress.upgrade import (
     affected,
     changed_functions,
     closures,
-    distribution_metadata,
     installed,
-    interpreters,
     package_users,
     public_names,
     requirements,
     training_selection,
     working_tree,
 )
-from rlregress.upgrade.closures import Distributions
+from rlregress.upgrade.distribution_metadata import Distributions
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
 from rlregress.upgrade.resolved import Pair
@@ -167,7 +165,7 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         for name, modules in names.items()
         if _is_compared(name, modules, distributions, differing_packages, differing)
     }
-    other_versions = _versions(old, new, distributions, compared)
+    other_versions = _versions(old, new, compared)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
@@ -178,7 +176,7 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
         needed=_needed([*_undeclared(declared), *new.hidden], distributions[0], folders[1]),
         unrelated=frozenset(affected.unrelated(other_versions, distributions)),
-        installed=_installed_versions(new, distributions[1]),
+        installed={n: installed.public(v) for n, v in closures.versions_on(new.side).items()},
         parts={
             path.name: name
             for name, places in own.items()
@@ -193,19 +191,6 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
             for extra in Requirement(row).extras
         ),
     )
-
-
-def _installed_versions(side: Prepared, distributions: Distributions) -> dict[str, str]:
-    """Return the versions of Python and of all distributions that are not hidden."""
-    hidden = (*side.hidden, *side.hidden_below)
-    return {
-        "python": interpreters.python_of(side.side),
-        **{
-            name: installed.public(distribution_metadata.version_of(distribution))
-            for name, distribution in distributions.items()
-            if name not in hidden
-        },
-    }
 
 
 def _public_changes(
@@ -434,21 +419,9 @@ def _same_project(old: Prepared, new: Prepared) -> bool:
     return len(files) == 2 and files[0] == files[1]
 
 
-def _versions(
-    old: Prepared,
-    new: Prepared,
-    distributions: tuple[Distributions, Distributions],
-    compared: set[str],
-) -> dict[str, tuple[str, str]]:
-    sides = [
-        {
-            name: distribution_metadata.version_of(distribution)
-            for name, distribution in on_path.items()
-            if name not in (*side.hidden, *side.hidden_below)
-        }
-        for side, on_path in zip((old, new), distributions, strict=True)
-    ]
-    names = {*sides[0], *sides[1]} - compared - {"rlregress"}
+def _versions(old: Prepared, new: Prepared, compared: set[str]) -> dict[str, tuple[str, str]]:
+    sides = [closures.versions_on(version.side) for version in (old, new)]
+    names = {*sides[0], *sides[1]} - compared - {"rlregress", "python"}
     pairs = {n: (sides[0].get(n, ""), sides[1].get(n, "")) for n in sorted(names)}
     return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
 

@@ -33,6 +33,7 @@ from rlregress.upgrade import (
     wheels,
     working_tree,
 )
+from rlregress.upgrade.distribution_metadata import Distributions
 from rlregress.upgrade.requested import Requested, python_in
 from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.version_resolution import Resolved, versions
@@ -146,9 +147,7 @@ def _roots(side: Prepared, other_version: Prepared, adapters: Sequence[Adapter])
     return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
 
 
-def _hide_absent(
-    side: Prepared, absent: closures.Absent, distributions: closures.Distributions
-) -> Prepared:
+def _hide_absent(side: Prepared, absent: closures.Absent, distributions: Distributions) -> Prepared:
     notes = side.notes
     if absent.needed:
         stays, pronoun = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")

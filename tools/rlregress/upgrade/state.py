@@ -16,29 +16,20 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.source import below
-from rlregress.upgrade import distribution_metadata, interpreters
+from rlregress.upgrade import closures
 from rlregress.upgrade.side_environments import Prepared
-
-
-def versions(prepared: Prepared) -> dict[str, str]:
-    """Name -> version of everything on a side, "python" included."""
-    by_name = dict(interpreters.distributions(prepared.side.python))
-    for path in reversed(prepared.side.paths):
-        distributions = distribution_metadata.in_folder(Path(path))
-        by_name.update({name: distribution.version for name, distribution in distributions.items()})
-    return {name: v for name, v in by_name.items() if name not in prepared.side.hidden}
 
 
 def differing(old_version: Prepared, new_version: Prepared) -> dict[str, tuple[str, str]]:
     """Package -> versions on both sides, of all that differ and are on both."""
-    old, new = versions(old_version), versions(new_version)
+    old, new = (closures.versions_on(version.side) for version in (old_version, new_version))
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 
 def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     """Return a digest of a version's content, and of the environment below it."""
     parts = [prepared.how, prepared.requested.key]
-    parts += [f"{name}=={v}" for name, v in sorted(versions(prepared).items())]
+    parts += [f"{name}=={v}" for name, v in sorted(closures.versions_on(prepared.side).items())]
     if (folder := prepared.requested.user_environment) is not None:
         # it may have been changed in place, at the same version
         parts += _stamps(folder)
@@ -59,8 +50,8 @@ def same_surroundings(old: Prepared, new: Prepared, adapter: Adapter) -> bool:
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
     old_versions, new_versions = (
-        {name: v for name, v in versions(side).items() if canonicalize_name(name) not in tested}
-        for side in (old, new)
+        {name: v for name, v in closures.versions_on(version.side).items() if name not in tested}
+        for version in (old, new)
     )
     return old_versions == new_versions
 

@@ -32,6 +32,7 @@ from rlregress.upgrade import (
 from rlregress.upgrade.known_good_pins import name_of
 from rlregress.upgrade.requested import Requested, python_in
 
+_NOTHING: Mapping[str, str] = {}
 #: a requirement that holds nowhere takes a package out of the resolution.
 _NEVER = "python_version < '0'"
 
@@ -101,8 +102,11 @@ class Problem:
         """Return name -> version of the pins of the user or of a stack."""
         return versions([*self.defaults.rows, *self.pins])
 
-    def solved(self, constraints: Iterable[str] = ()) -> Resolved:
-        """The versions.
+    def solved(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
+        """Return the versions of all that is needed.
+
+        Args:
+            preferred: name -> version that is taken where it fits; otherwise what is installed.
 
         Raises:
             UserError: there are none, and why.
@@ -112,8 +116,10 @@ class Problem:
         out = {*self.held, *self.fixed}
         needed = [*free, *self.own]
         build = self.defaults.build
-        installed_rows = installed.pins() if self.base is None else _rows(self.base)
-        compiled = _compile(needed, out, constraints, build, self.text, self.python, installed_rows)
+        pins = dict(row.split("==") for row in installed.pins())
+        present = pins if self.base is None else self.base
+        kept = [f"{name}=={version}" for name, version in {**present, **preferred}.items()]
+        compiled = _compile(needed, out, build, self.text, self.python, kept)
         fixed_rows = {name_of(row): row for row in rows if name_of(row) in self.fixed}
         pinned = sorted(map(name_of, self.pins))
         rows_ = {**compiled, **fixed_rows}
@@ -123,10 +129,6 @@ class Problem:
     def text(self) -> str:
         """In words."""
         return " ".join([*self.pins, *self.defaults.rows])
-
-
-def _rows(versions_: Mapping[str, str]) -> list[str]:
-    return [f"{name}=={version}" for name, version in versions_.items() if name != "python"]
 
 
 def versions(rows: Iterable[str]) -> dict[str, str]:
@@ -148,8 +150,8 @@ def make_problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -
     """Return the requirements to resolve for a version that pins something."""
     if side.base is not None:
         python = python_in(side.base)
-        distributions = interpreters.distributions(python)
-        return Problem(side.requirements, lock=bool(side.lock), python=python, base=distributions)
+        base = interpreters.versions(python)
+        return Problem(side.requirements, lock=bool(side.lock), python=python, base=base)
     defaults = (
         known_good_pins.defaults(side.requirements)
         if side.lock is None
@@ -281,28 +283,25 @@ def _name(requirement: Requirement) -> str:
 def _compile(
     rows: Sequence[str],
     out: Iterable[str],
-    constraints: Iterable[str],
     tools: Sequence[str],
     requested: str,
     python: str,
-    rows_present: Iterable[str],
+    preferred: Sequence[str],
 ) -> dict[str, str]:
     """Return the rows that the resolver finds, by name.
 
     Args:
         out: packages that are left out of the resolution.
-        constraints: ranges that hold for what is found.
-        rows_present: what is installed, as ``name==version``: it is kept where it fits.
+        preferred: ``name==version`` of what is taken where it fits.
     """
     with TemporaryDirectory(prefix="rlregress-resolve-") as name:
         folder = Path(name)
         input_path = wheels.written(folder / "given.in", rows)
         never = wheels.written(folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)])
-        limits = wheels.written(folder / "limits.txt", list(constraints))
         build = wheels.written(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
         compiled = folder / "found.txt"
-        wheels.written(compiled, list(rows_present))
+        wheels.written(compiled, preferred)
         command = [
             "pip",
             "compile",
@@ -312,7 +311,7 @@ def _compile(
             "--python",
             python or sys.executable,
         ]
-        options = ["--overrides", never, "-c", limits, "-b", build, "--no-annotate", "--no-header"]
+        options = ["--overrides", never, "-b", build, "--no-annotate", "--no-header"]
         installer.run([*command, *options, "--no-strip-extras"], requested)
         lines = compiled.read_text(encoding="utf-8").splitlines()
     rows_found = [

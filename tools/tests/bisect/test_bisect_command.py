@@ -439,7 +439,7 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
     assert [f["place"] for f in step["functions"]] == [
         "stable_baselines3/td3/td3.py:79 TD3.__init__"
     ]
-    assert "+        batch_size: int = 256," in step["functions"][0]["lines"]
+    assert "+batch_size: int = 256," in step["functions"][0]["lines"]
     assert step["changelog"]
     for variable in ("UV_DEFAULT_INDEX", "PIP_INDEX_URL"):
         monkeypatch.setenv(variable, "http://127.0.0.1:9/simple")

@@ -32,7 +32,6 @@ _OTHERWISE = {
     "upgrade/installer.py:_environment": "variables of uv",
     "upgrade/installer.py:list_versions": "uv",
     "upgrade/interpreters.py:_facts": "an interpreter that tells its version",
-    "upgrade/interpreters.py:distributions": "an interpreter that lists what is installed",
     "upgrade/revisions.py:_git": "git",
     "upgrade/side_environments.py:make": "venv",
 }

@@ -250,6 +250,7 @@ def test_a_bound_that_is_far_away_is_met(module, monkeypatch):
     """Numbers become what lies between the old and the new one, and beyond both."""
     code, captured = module
     monkeypatch.setattr(code, "_LIMIT", 2e7)
+    monkeypatch.setattr(code.by_default, "__defaults__", (2e7,))
     for file in pathlib.Path(code.__file__).parent.glob("code.py"):
         file.write_text(NEW.replace("_LIMIT = 2.0", "_LIMIT = 2e7"))
     with captured() as capture:

@@ -406,4 +406,5 @@ def test_the_lines_of_a_function_are_those_of_python(tmp_path):
         (folder / "module.py").write_text(text, encoding="latin-1")
         sides.append([str(folder)])
     (piece,) = changed_functions.find_changed(*sides)
-    assert attribution.source_difference(piece, {}) == ["-    return 1", "+    return 2"]
+    (row,) = attribution.pair_lines([piece], {})[piece].differing
+    assert (row.a, row.b) == ((4, "    return 1"), (4, "    return 2"))

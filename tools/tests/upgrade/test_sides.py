@@ -604,8 +604,8 @@ def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
     _, without = hiding("a==9", "a==10")
     _, lent = hiding("a==9", "a==10", lend=["x"])
     assert state.digest_state(without, ()) != state.digest_state(lent, ())
-    assert "x" not in state.versions(without)
-    assert state.versions(lent)["x"] == "1"
+    assert "x" not in closures.versions_on(without.side)
+    assert closures.versions_on(lent.side)["x"] == "1"
 
 
 # -- an environment of the user's ------------------------------------------------------------------

@@ -312,9 +312,7 @@ def test_a_training_of_one_side_belongs_to_its_framework():
 
 def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
-    monkeypatch.setattr(
-        interpreters, "distributions", lambda python: {"python": f"3.{len(python)}.0"}
-    )
+    monkeypatch.setattr(interpreters, "_facts", lambda python: ([], f"3.{len(python)}.0", "", []))
     sides = [
         Prepared(Requested("x"), Side(label, python="x" * 9), "environment") for label in VERSIONS
     ]
@@ -331,7 +329,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
-    with pytest.raises(UserError, match="cannot be used: broken"):
+    with pytest.raises(UserError, match="is no Python that can be used: broken"):
         interpreters.python_of(Side("old", python=str(python)))
 
 
