@@ -193,7 +193,7 @@ class Estimate:
                 self._first, self._at_first = self._last, self._done
 
     def seconds_left(self) -> float | None:
-        """Return the seconds that the command is expected to take still; None: unknown."""
+        """Estimate the seconds until the command ends; None: unknown."""
         with self._lock:
             now = time.monotonic()
             own_pace = self._own_pace()

@@ -50,7 +50,7 @@ def compare(path: Path, script: Path) -> int:
     """Record a script again and compare it with a golden file; 1 if it differs.
 
     Raises:
-        UserError: it differs, and this machine has other arithmetic than the file.
+        UserError: it differs, and this machine computes with another arithmetic than the file.
     """
     old = golden.load(path)
     job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)

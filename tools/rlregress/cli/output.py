@@ -84,7 +84,7 @@ _state = _State()
 
 
 def decided() -> None:
-    """Note that the exit code is decided. The command then ends with it, even without a reader."""
+    """Record that the exit code is decided: the command ends with it even without a reader."""
     _state.decided = True
 
 

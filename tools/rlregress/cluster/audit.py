@@ -29,6 +29,7 @@ def _read_records(
         except UserError as error:
             damaged[path] = str(error)
         else:
+            # an intact record that was copied to the place of another run would be judged as that
             if content["key"] == job.key and job.name == name:
                 yield path, job, content
             else:
@@ -72,6 +73,7 @@ def verify_store(store: Store, manifest: Manifest | None) -> Audit:
         counters["versions"][", ".join(f"{k} {v}" for k, v in sorted(job.versions.items()))] += 1
         if content["platform"]:
             counters["machines"][machine.text(content["platform"])] += 1
+    # one sentence for each difference, not for each of perhaps thousands of runs
     wrong = [f"{reason} (runs: {number})" for reason, number in not_as_budget.items()]
     wrong += [
         f"{store.folder / name} is the record of an attempt with another result than the "
@@ -81,11 +83,13 @@ def verify_store(store: Store, manifest: Manifest | None) -> Audit:
     notes = [f"{store.folder / name} was damaged, and set aside" for name in contents.damaged]
     for cell, counters in sorted(counters_by_cell.items()):
         for kind, counts in counters.items():
+            # allowed, but runs of different versions or machines may differ for that reason
             if len(counts) > 1:
                 text = "; ".join(f"{name} (runs: {n})" for name, n in counts.most_common())
                 notes.append(f"{cell} has runs of {len(counts)} {kind}: {text}")
     missing = None
     if manifest is not None:
+        # a damaged record counts as missing: its run must be done again
         missing = sum(run.name not in intact for run in manifest.runs())
     return Audit(
         records=records, failed=failed, damaged=damaged, wrong=wrong, notes=notes, missing=missing

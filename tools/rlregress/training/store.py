@@ -104,6 +104,7 @@ class Attempt:
         _: TracebackType | None,
     ) -> None:
         with suppress(OSError, UserError):
+            # clean-up must not hide the error that ended the attempt
             files.remove(self._store, self.folder)
             # fails while another attempt has a folder there
             self.folder.parent.rmdir()
@@ -210,11 +211,13 @@ class Store:
             report: Progress = datafiles.validate(values, Progress, path)
         except UserError:
             return None
+        # a training that cannot be continued leaves such a checkpoint
         return None if head.get("unable") else report
 
     def drop_checkpoint(self, job: Job) -> None:
         """Remove the checkpoint of a run that has its record."""
         path = self.path(job)
+        # without a record, the next attempt continues from the checkpoint
         if path.exists():
             with suppress(OSError):
                 path.with_suffix(_CHECKPOINT).unlink(missing_ok=True)
@@ -289,6 +292,7 @@ class Store:
                     contents.duplicates.append(name + suffix)
                 elif suffix == _DAMAGED:
                     contents.damaged.append(name + suffix)
+        # a worker that was killed between two steps leaves a mark or a lease that means nothing
         contents.failed &= contents.done
         contents.leases -= contents.done
         return contents
@@ -358,6 +362,7 @@ def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
 
 def rename_to_free_name(source: Path, stem: str, ending: str) -> Path:
     """Rename a file to the first free name with this suffix. Return the new path."""
+    # tried until one is free: other attempts may take names at the same time
     for number in itertools.count():
         target = source.with_name(f"{stem}.{number}{ending}" if number else f"{stem}{ending}")
         if lease.rename_if_free(source, target):

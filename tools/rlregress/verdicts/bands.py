@@ -38,6 +38,7 @@ def recover_band(mean: float, half: float, seeds: int = 5, decimals: int = 1) ->
             "numbers, a half width of at least 0 and at least 2 seeds."
         )
     rounding = 0.5 * 10.0**-decimals
+    # printed is 1.96 times the standard error, from the variance that divides by all seeds
     to_sample_sd = math.sqrt(seeds) / 1.96 * math.sqrt(seeds / (seeds - 1))
     return Band(
         mean=mean,

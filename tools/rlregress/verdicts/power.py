@@ -191,6 +191,7 @@ def simulate_looks(
     # seeded by the sizes, so that a number does not depend on which was computed before
     rng = np.random.default_rng([seed[0], m, looks.max_runs, seed[1]])
     chunks = []
+    # each chunk draws new arrangements, so that an odd set does not affect all comparisons
     for start in range(0, repetitions, _CHUNK):
         returns = rng.standard_normal((min(_CHUNK, repetitions - start), m + looks.max_runs))
         continued_from = np.full(len(returns), -np.inf)
@@ -210,6 +211,7 @@ def simulate_looks(
             outcomes.append(
                 (rejected, returns_so_far[:, :m].mean(axis=1) - returns_so_far[:, m:].mean(axis=1))
             )
+            # a smaller drop than this is accepted here, and does not come to later looks
             if look < len(looks.accept_cell):
                 undecided = smallest_rejected_drops(
                     returns_so_far, n, looks.accept_cell[look], rows
@@ -235,6 +237,7 @@ def drop_observed_beyond(
         stored, new: seeds, of normal returns.
         sd: standard deviation of one run.
     """
+    # the observed drop has this standard error around the true one
     return floor + float(scipy.special.ndtri(power)) * sd * math.sqrt(1 / stored + 1 / new)
 
 
@@ -359,6 +362,7 @@ def average_runs(
         ).runs
         for _ in range(quantities)
     ]
+    # a run has a number of every quantity, so the one that needs most runs decides
     return float(np.max(runs, axis=0).mean())
 
 
@@ -430,6 +434,7 @@ def _search_group_drop(
     # doubling finds an upper end; bisection then narrows it
     while detected_share(high) < power:
         low, high = high, 2 * high
+        # a thousand times the scale: no drop is detected
         if high > 1e3:
             return math.inf
     while high - low > 1e-3 * high:

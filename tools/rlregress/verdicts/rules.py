@@ -94,6 +94,7 @@ def visible_drop(
             return None
         # Failing seeds are taken to lose everything: a cell at its ceiling gets worse that way.
         drop = max(drop, share * quantity.scale(stored))
+    # a drop that the returns cannot have is none that would be detected
     return drop if math.isfinite(drop) and drop <= quantity.largest_loss(stored) else None
 
 
@@ -149,8 +150,10 @@ def list_reasons_against(
     reasons = []
     if m < rules.min_stored:
         reasons.append(f"{m} stored seeds, at least {rules.min_stored} are needed")
+    # failed runs have a substitute for a number: a verdict must not rest on many of them
     if n and failed / n > rules.max_failed_share:
         reasons.append(f"{failed} of {n} new runs {quantity.missing}")
+    # a large drop that could be chance does not show that nothing changed
     if fraction < -rules.must_detect or (quantity.two_sided and fraction > rules.must_detect):
         reasons.append(f"{quantity.describe_change(fraction)}, too few seeds to reject it")
     if visible is None:

@@ -162,6 +162,7 @@ class Course:
     def effective_looks(self, name: str) -> tuple[Looks, float]:
         """Return the looks that judge a cell, and the share of a level that one direction gets."""
         looks = self.looks[name]
+        # a change in either direction counts, so each direction is tested at half of the level
         if self.cells[name].quantity.two_sided:
             return single_look(looks.seeds[0]), 0.5
         return looks, 1.0
@@ -176,6 +177,7 @@ class Course:
         share_by_quantity = {
             quantity: share / counts[quantity] for quantity, share in shares(counts).items()
         }
+        # relative to the largest share: a single quantity has weights of exactly 1
         largest = max(share_by_quantity.values(), default=1.0)
         quantity_by_member = {key: self.quantity(key) for key in self.members}
         return {
@@ -227,6 +229,7 @@ def take_looks(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rule
         )
     for name, cell in cells.items():
         _check_cell(name, cell)
+    # a hypothesis that no data could reject would only cost the others power
     tested = {
         name for name in cells if looks[name].could_reject(np.size(cells[name].stored), rules.alpha)
     }
@@ -234,6 +237,7 @@ def take_looks(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rule
     for name in sorted(tested):
         if cells[name].group:
             by_group[cells[name].group].append(name)
+    # a group of one cell would test the hypothesis of that cell a second time
     groups = {group: names for group, names in by_group.items() if len(names) >= 2}
     members: dict[Key, Member] = {("cell", name): Member() for name in cells if name in tested}
     members |= {("group", group): Member() for group in groups}
@@ -297,6 +301,7 @@ def _fill_missing(
         np.where(new_is_known, new, substitute),
     )
     is_returns = quantity is RETURNS
+    # sorted: the verdict must not depend on which run ends first
     return Sample(
         np.sort(filled),
         np.sort(filled_new),
@@ -310,6 +315,7 @@ def _fill_missing(
 def _take_look(course: Course, look: int) -> Course:
     """Return the course after look ``look`` (from 0), for which every open cell has its runs."""
     rules, members = course.rules, course.members
+    # the looks of all cells have the same weights and bounds
     any_looks = next(iter(course.looks.values()))
     for (kind, name), member in members.items():
         if kind == "cell" and member.open:
@@ -343,6 +349,7 @@ def _take_look(course: Course, look: int) -> Course:
         gain = adjusted_gain[key] if look == 0 else math.nan
         p = (math.nan, math.nan, adjusted_drop.get(key, math.nan), gain)
         verdict, reason = classify_rejection(member.fraction, p, rules, course.quantity(key))
+        # a regression stays one, whatever later looks show
         if verdict and member.decided != REGRESSED:
             member.decided, member.reason = verdict, reason
         elif not member.decided:
@@ -363,6 +370,7 @@ def _end_accepted(course: Course, looks: Looks, look: int) -> None:
         member_group = course.members["group", group]
         if member_group.open and float(member_group.p[-1].drop) > looks.accept_group[look]:
             member_group.open = False
+        # the evidence of a group is that of its cells, so a suspicious one needs more of their runs
         if member_group.open or member_group.decided == REGRESSED:
             protected.update(names)
     for (kind, name), member in course.members.items():
@@ -378,6 +386,7 @@ def _combine_drop_p_values(course: Course, key: Key) -> float:
 def _first_gain_p_value(course: Course, key: Key) -> float:
     """Return the p-value of a gain at the first look, or of a change if both directions count."""
     p = course.members[key].p[0]
+    # a change in either direction counts: twice the smaller one-sided p-value
     if course.quantity(key).two_sided:
         return min(1.0, 2 * min(float(p.gain), float(p.drop)))
     return float(p.gain)
@@ -462,6 +471,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
                 )
             )
         reason = "; ".join([reason, *reasons]) + "."
+    # the power was computed for runs that all have a number
     if lacks_numbers:
         visible = None
     return CellVerdict(
@@ -517,6 +527,7 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
     detectable = smallest_group_drop(
         stored, looks, spreads, hypotheses, alpha, floor=rules.floor, ceilings=ceilings
     )
+    # a common drop that some cell cannot have is none that would be detected
     largest = min(quantity.largest_loss(sample.known_stored) / sample.scale for sample in runs)
     total, failed = sum(len(sample.new) for sample in runs), sum(sample.failed for sample in runs)
     verdict, reason = member.decided, member.reason

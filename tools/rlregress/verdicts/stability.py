@@ -79,6 +79,7 @@ def check_stability(
     # resampled deviations have the biased variance; the factor removes the bias
     widened = (values - mean) * math.sqrt(m / (m - 1))
     bound = float(scipy.stats.t.isf(0.05, m - 1)) * sd / math.sqrt(m)
+    # a baseline that is too low by chance misses drops, but raises no alarm: one bound suffices
     nights = mean + rng.choice(widened, (repetitions, new_seeds))
     baseline = np.broadcast_to(values, (repetitions, m))
 

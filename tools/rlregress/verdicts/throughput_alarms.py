@@ -58,6 +58,7 @@ def judge_throughput(
         for name, sample in samples.items()
         if can_reject(len(sample.stored), len(sample.new), alpha)
     }
+    # two families, each with its own alpha, as for returns
     worse = holm_by_name({name: float(value.drop) for name, value in p.items()})
     better = holm_by_name({name: float(value.gain) for name, value in p.items()})
     nan = math.nan
