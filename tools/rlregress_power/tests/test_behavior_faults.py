@@ -18,7 +18,7 @@ INSTALLED = sorted(
     {adapter.name for adapter in frameworks.installed() if adapter.framework.expectations is None}
 )
 FAULTS = fault_tables.select_faults(BEHAVIOR, INSTALLED, [])
-LISTED = [
+CASES = [
     pytest.param(
         fault,
         id=f"{fault.framework}-{fault.algorithm}-{fault.name}",
@@ -40,14 +40,12 @@ def seed(fault):
     return result, line
 
 
-@pytest.mark.parametrize("fault", LISTED)
+@pytest.mark.parametrize("fault", CASES)
 def test_a_seeded_fault_turns_its_behaviour_test_red(fault):
     """The named tests of ``tests_behavior`` fail on the copy, with the expected words."""
     adapter = frameworks.get(fault.framework)
-    if fault.algorithm not in (
-        *adapter.framework.algorithms,
-        *adapter.framework.behavior_only,
-    ) or not fits(fault):
+    algorithms = (*adapter.framework.algorithms, *adapter.framework.behavior_only)
+    if fault.algorithm not in algorithms or not fits(fault):
         pytest.skip(f"the fault was chosen on another copy of {fault.framework}")
     result, line = seed(fault)
     assert result.detected, line
@@ -88,7 +86,7 @@ FAULT = Fault(
     ],
 )
 def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
-    """One that does not fail, or other words in all of them, is not what was expected."""
+    """A fault is missed if a named test passes, or if no failure has the words."""
     result = instruments.behavior_result(FAULT, failed)
     assert result.detected is detected
     total = faults_text.summary(BEHAVIOR, [result])

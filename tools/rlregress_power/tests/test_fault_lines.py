@@ -1,4 +1,4 @@
-"""What is printed about a fault that traces or scenarios detect, or miss; and how many suffice."""
+"""Lines about faults that traces or scenarios detect or miss, and how many have to be detected."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ MISSED = replace(ELSEWHERE, detected=False, by={}, verdict="equal", failure="")
 
 
 def report(instrument, results):
-    """What is printed of some faults."""
+    """Return the lines and the summary of some faults."""
     told = [line for result in results for line in faults_text.lines(instrument, result)]
     return "\n".join([*told, faults_text.summary(instrument, results), ""])
 
 
 def test_a_trace_is_reported_with_its_place(snapshot):
-    """Found, found elsewhere, and missed, with what was expected."""
+    """Found, found elsewhere, and missed, each with the expected place."""
     snapshot("traced.txt", report(TRACES, [RIGHT, ELSEWHERE, MISSED]))
 
 
 def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
-    """Of another version, detected, impossible, missed, and never run."""
+    """It is of another version, detected, impossible, missed, or never runs."""
     mutant = Mutant(file="a/b.py", function="f", line=1, operator="k", old="x", new="y", text="")
     missed = Seeded(fault=mutant, trainings=("t1", "t2"))
     seeded = [
         None, replace(missed, detected_by="t1"), replace(missed, misfit="why"), missed,
         replace(missed, trainings=()),
     ]  # fmt: skip
-    results = [instruments._under_option(FAULT, each) for each in seeded]
+    results = [instruments._under_option(FAULT, outcome) for outcome in seeded]
     snapshot("under-options.txt", report(OPTIONS, results))
 
 

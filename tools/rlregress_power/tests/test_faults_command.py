@@ -23,7 +23,7 @@ def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
     copies = [frameworks.get("sb3"), frameworks.get("sb3"), frameworks.get("torchrl")]
     monkeypatch.setattr(frameworks, "installed", lambda: copies)
     monkeypatch.setattr(
-        commands, "run_instrument", lambda _, faults, *rest: requested.extend(faults) or True
+        commands, "run_instrument", lambda _, faults, *options: requested.extend(faults) or True
     )
     with pytest.raises(typer.Exit):
         commands.faults()
@@ -32,7 +32,7 @@ def test_a_framework_with_several_copies_is_seeded_once(monkeypatch):
 
 
 def test_faults_that_were_not_seen_come_first():
-    """The change of each is shown line by line; what could not be probed is not called unseen."""
+    """The change of each is shown by lines; a fault that could not be probed is no miss."""
     fault = Fault(
         name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
         turns=("sac.actor_loss",), finds="other",

@@ -28,7 +28,7 @@ from rlregress.model.fault_results import (
 from rlregress.upgrade import state
 from rlregress_power import generated_faults, power_page, probe_server, tier_power
 
-KEPT = generated_faults.load_all_results()
+RESULTS = generated_faults.load_all_results()
 
 
 def faults_of(name, count, draw):
@@ -39,35 +39,33 @@ def faults_of(name, count, draw):
 @pytest.mark.parametrize("name", ["sb3", pytest.param("torchrl", marks=pytest.mark.nightly)])
 def test_a_lot_is_drawn_from_all_files_and_can_be_drawn_again(name):
     """The same seed draws the same faults, another one others, of more than ten files."""
-    first, of = faults_of(name, 40, 0)
+    first, places = faults_of(name, 40, 0)
     assert first == faults_of(name, 40, 0)[0]
     assert first != faults_of(name, 40, 1)[0]
-    assert len(first) == 40 < of
+    assert len(first) == 40 < places
     assert len({outcome.file for outcome in first}) > 10
     assert len({outcome.operator for outcome in first}) > 5
 
 
 def test_the_seeder_makes_the_drawn_fault_and_no_other():
-    """What the seeder of probes writes is the drawn file, also of lines that stand there twice."""
+    """The injected file is the drawn one, also for lines that occur twice."""
     adapter = frameworks.get("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
-        seeded = generated_faults.as_fault(fault, "sb3", sound, str(number))
-        assert (
-            source.replace_occurrence(sound, seeded.old, seeded.new, seeded.occurrence)
-            == fault.text
+        assert inject(generated_faults.as_fault(fault, "sb3", sound, str(number)), sound) == (
+            fault.text
         )
-
-
-def test_the_second_of_two_equal_lines_is_meant():
-    """The line of the fault decides, not the first that looks alike."""
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
-    faults = mutation.faults("m.py", "f", 1, 4, text)
-    (fault,) = [each for each in faults if (each.line, each.operator) == (3, "constant")]
-    fault_made = generated_faults.as_fault(fault, "sb3", text, "f")
-    assert fault_made.occurrence == 2
-    assert source.replace_occurrence(text, fault_made.old, fault_made.new, 2) == fault.text
-    assert source.replace_occurrence(text, fault_made.old, fault_made.new, 1) != fault.text
+    mutants = mutation.faults("m.py", "f", 1, 4, text)
+    (mutant,) = [row for row in mutants if (row.line, row.operator) == (3, "constant")]
+    fault = generated_faults.as_fault(mutant, "sb3", text, "f")
+    assert (fault.occurrence, inject(fault, text)) == (2, mutant.text)
+    assert inject(replace(fault, occurrence=1), text) != mutant.text
+
+
+def inject(fault, text):
+    """Return the text with a fault."""
+    return source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
 
 
 def test_edits_of_a_file_are_those_of_its_functions():
@@ -78,15 +76,11 @@ def test_edits_of_a_file_are_those_of_its_functions():
     assert named == {(*place, name) for place in (("f.g", 6), ("f", 7)) for name in operators}
 
 
-def test_a_framework_without_files_is_refused():
-    """One sentence says where to name them."""
+def test_files_that_are_not_there_are_refused(monkeypatch):
+    """A framework that names none, and a pattern whose file a release has moved, are errors."""
     text = "names no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
     with pytest.raises(UserError, match=text):
         generated_faults.scope("cleanrl")
-
-
-def test_a_pattern_without_a_file_is_refused(monkeypatch):
-    """A file that a release has moved is not left out in silence."""
     monkeypatch.setattr(generated_faults, "scope", lambda name: ("stable_baselines3/gone/*.py",))
     with pytest.raises(UserError, match=r"'stable_baselines3/gone/\*.py' names no file"):
         faults_of("sb3", 1, 0)
@@ -121,7 +115,7 @@ SEEN = outcome(1, {UNIT: "sac.critic_loss.scale", TRACE: ""})
 BY_TEST = outcome(2, {UNIT: "", TRACE: "", BEHAVIOR: "tests_behavior/test_counts.py::test_it"})
 UNSEEN = outcome(3, {UNIT: "", TRACE: "", BEHAVIOR: ""})
 NOT_RUN = outcome(4, {UNIT: "", TRACE: "", BEHAVIOR: ""}, run=False, operator="bound")
-DRAWN = Drawn(framework="sb3", versions={"stable-baselines3": "9.9.9"}, of=40, draw=0,
+DRAW = Drawn(framework="sb3", versions={"stable-baselines3": "9.9.9"}, of=40, draw=0,
               faults=(SEEN, BY_TEST, UNSEEN, NOT_RUN), date="2026-11-24")  # fmt: skip
 
 
@@ -136,44 +130,34 @@ def explain(monkeypatch, *rows):
 
 
 def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
-    """A gap counts as a miss, as does what nobody has looked at; an equivalent one does not."""
+    """A gap and an unexplained fault count as misses; an equivalent one does not."""
     explain(monkeypatch)
-    assert tier_power.shares(DRAWN) == (2, 4)
+    assert tier_power.shares(DRAW) == (2, 4)
     explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"), (NOT_RUN, GAP, "no test has two rows"))
-    assert tier_power.shares(DRAWN) == (2, 3)
+    assert tier_power.shares(DRAW) == (2, 3)
     # what a tier has seen was no equivalent one, whatever somebody wrote
     explain(monkeypatch, (SEEN, EQUIVALENT, "wrong"))
-    assert tier_power.shares(DRAWN) == (2, 4)
-    assert not tier_power.enough([DRAWN])
-    assert tier_power.enough([replace(DRAWN, faults=(SEEN, BY_TEST))])
+    assert tier_power.shares(DRAW) == (2, 4)
+    assert not tier_power.enough([DRAW])
+    assert tier_power.enough([replace(DRAW, faults=(SEEN, BY_TEST))])
 
 
 def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
-    """Shares by tier and by operator, and each miss with its explanation."""
+    """Shares by tier and by operator, and each miss with its explanation; several draws summed."""
     explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
-    snapshot("one-draw.md", power_page.page([DRAWN], explanations))
+    snapshot("one-draw.md", power_page.page([DRAW], explanations))
+    second_draw = replace(DRAW, draw=1, faults=(SEEN, UNSEEN))
+    snapshot("two-draws.md", power_page.page([DRAW, second_draw], explanations))
 
 
-def test_several_draws_are_counted_together(monkeypatch, snapshot):
-    """Beside each of them; one alone has no sum."""
-    second_draw = replace(DRAWN, draw=1, faults=(SEEN, UNSEEN))
-    explanations = explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"))
-    snapshot("two-draws.md", power_page.page([DRAWN, second_draw], explanations))
-
-
-def no_number(number):
-    """No fault is seen."""
-    return ""
-
-
-def answering(monkeypatch, folder, found):
-    """Let tiers answer ``found[tier](number)``; what they are asked, in order."""
+def answering(monkeypatch, folder, answers):
+    """Let tiers answer ``answers[tier](number)``; return the list of their questions."""
     requested = []
 
     def query(tier):
         def answered(adapter, faults, workers, say):
             requested.append((tier, len(faults)))
-            return [(number, found[tier](number), True) for number in faults]
+            return [(number, answers[tier](number), True) for number in faults]
 
         return answered
 
@@ -187,10 +171,10 @@ def answering(monkeypatch, folder, found):
 
 
 def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
-    """Kept answers hold for the tests that gave them; another test may see what none has seen."""
+    """Stored answers hold only for the tests that gave them."""
     adapter = frameworks.get("sb3")
-    found = {UNIT: no_number, TRACE: no_number, CALLS: no_number, BEHAVIOR: lambda number: "a test"}
-    requested = answering(monkeypatch, tmp_path, found)
+    answers = {**dict.fromkeys(TIERS, lambda _: ""), BEHAVIOR: lambda _: "a test"}
+    requested = answering(monkeypatch, tmp_path, answers)
 
     def judge():
         requested.clear()
@@ -202,26 +186,26 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
     assert judge() == [(tier, 0) for tier in TIERS]
     monkeypatch.setattr(state, "tests_digest", lambda: "other tests")
     assert judge() == by_tier
-    (drawn,) = generated_faults.load_all_results()
-    assert (drawn.draw, drawn.tests) == (0, "other tests")
+    (draw_result,) = generated_faults.load_all_results()
+    assert (draw_result.draw, draw_result.tests) == (0, "other tests")
 
 
 def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
-    """What counts alone, of every draw; the answers of its day stay, and their share."""
+    """Only faults that count are probed again; the first answers and their share stay."""
     adapter = frameworks.get("sb3")
     first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
     requested = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
-    drawn = tier_power.judge(adapter, 4, 0, 1, lambda message: None)
-    unseen = [fault for fault in drawn.faults if not fault.detected_by]
+    result = tier_power.judge(adapter, 4, 0, 1, lambda message: None)
+    unseen = [fault for fault in result.faults if not fault.detected_by]
     assert len(unseen) == 3
     explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
-    assert tier_power.shares(drawn) == (1, 3)
+    assert tier_power.shares(result) == (1, 3)
     later = {**first, TRACE: lambda number: "a training" * (number == 1)}
     requested = answering(monkeypatch, tmp_path, later)
     (second_draw,) = tier_power.probe_again(adapter, 1, lambda message: None)
     assert requested == [(UNIT, 2), (TRACE, 2), (CALLS, 0), (BEHAVIOR, 0)]
-    assert [fault.said for fault in second_draw.faults] == [fault.said for fault in drawn.faults]
+    assert [fault.said for fault in second_draw.faults] == [fault.said for fault in result.faults]
     assert generated_faults.load_all_results() == [second_draw]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
     assert [fault.detected_later_by for fault in second_draw.faults if fault.again] == [UNIT, TRACE]
@@ -242,16 +226,18 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
     """docs/power.md has rows that the command prints, of every framework from which was drawn."""
     text = (suite.root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
-    printed = power_page.page(KEPT, generated_faults.explained()).splitlines()
-    last: dict[str, int] = {}
-    for drawn in KEPT:
-        last[drawn.framework] = max(drawn.draw, last.get(drawn.framework, 0))
+    printed = power_page.page(RESULTS, generated_faults.explained()).splitlines()
+    last = {}
+    for draw_result in RESULTS:
+        last[draw_result.framework] = max(draw_result.draw, last.get(draw_result.framework, 0))
     assert [row for row in rows if row not in printed] == []
     assert {(row.split()[1], int(row.split()[4])) for row in rows} == set(last.items())
 
 
 def test_explanations_are_of_kept_faults_that_nothing_sees():
     """None is left of a fault that is seen, or that was never drawn."""
-    faults = [(drawn.framework, fault) for drawn in KEPT for fault in drawn.faults]
+    faults = [
+        (draw_result.framework, fault) for draw_result in RESULTS for fault in draw_result.faults
+    ]
     unseen = {(name, fault.name) for name, fault in faults if not fault.detected_by}
     assert set(generated_faults.explained()) <= unseen

@@ -27,7 +27,7 @@ TEXT = textwrap.dedent(
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "lines"),
     [
         (1, None),  # a constant of the module
         (4, None),  # an attribute of a class
@@ -36,9 +36,9 @@ TEXT = textwrap.dedent(
         (12, range(12, 13)),
     ],
 )
-def test_statement_of_a_line(line, found):
-    """Only what stands in the body of a function runs when the function does."""
-    assert probe_coverage.statement(TEXT, line) == found
+def test_statement_of_a_line(line, lines):
+    """Only a statement in the body of a function runs when the function does."""
+    assert probe_coverage.statement(TEXT, line) == lines
 
 
 def test_cells_are_those_that_reach_the_statement(tmp_path):

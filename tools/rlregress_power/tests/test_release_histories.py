@@ -1,4 +1,4 @@
-"""What the gate says of real histories: what becomes of a known change, and what is kept."""
+"""Known changes of real histories, judged by the reports of the gate, and their stored results."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from rlregress_power.judged_releases import (
     NOT_JUDGED,
     UNREACHED,
     JudgedChange,
-    JudgedPair,
 )
 
 FILE = "package/sac.py"
-TRAIN, OTHER = f"{FILE} SAC.train", f"{FILE} SAC.other"
+TRAIN, OTHER_FUNCTION = f"{FILE} SAC.train", f"{FILE} SAC.other"
 
 
 def change(**changed_fields):
@@ -36,9 +35,9 @@ def change(**changed_fields):
 
 def report(verdict="changed", details=(), defaults=(), traces=None, entries=()):
     """A report of one framework."""
-    of_x = {"details": list(details), "defaults": list(defaults), "traces": traces or {}}
+    framework = {"details": list(details), "defaults": list(defaults), "traces": traces or {}}
     content = {"verdict": verdict, "headline": verdict, "entries": list(entries)}
-    return {**content, "frameworks": {"x": of_x}}
+    return {**content, "frameworks": {"x": framework}}
 
 
 def detail(id="sac.scale", *functions):
@@ -62,7 +61,7 @@ def entry(state, name="SAC.train"):
 
 
 def seen(data, known_change=None):
-    """What became of one change."""
+    """Return the outcome of one change, and its reason."""
     known_change = known_change or change()
     (only,) = release_histories.judged(ReleasePair("1", "2", (known_change,)), data, 1.0).changes
     assert only.id == known_change.id
@@ -94,22 +93,24 @@ NAMED = {
     "by a function that is defined within it": (
         report(traces=trained(alone=f"{TRAIN}.halved")), change(), f"sac: {TRAIN}.halved"),
     "by one of several that move it": (
-        report(traces=trained(alone=None, moving=[OTHER, TRAIN])), change(), f"sac: {TRAIN}"),
+        report(traces=trained(alone=None, moving=[OTHER_FUNCTION, TRAIN])), change(),
+        f"sac: {TRAIN}"),
     "by the function where the traces part": (
-        report(traces=trained(alone=None, place=[TRAIN], still=[OTHER])), change(),
+        report(traces=trained(alone=None, place=[TRAIN], still=[OTHER_FUNCTION])), change(),
         f"sac: {TRAIN}"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("case", NAMED)
 def test_a_change_that_is_named_is_flagged_with_the_cause(case):
-    """By any of what moves, and it is said by what."""
+    """The reason names the detail, the default or the training that names it."""
     data, known_change, by = NAMED[case]
     assert seen(data, known_change) == (CAUSE, by)
 
 
 NOT_NAMED = {
-    "another detail": (report(details=[detail("y", OTHER)]), change(details=("sac.scale",))),
+    "another detail": (
+        report(details=[detail("y", OTHER_FUNCTION)]), change(details=("sac.scale",))),
     "another default": (
         report(defaults=[default(name="rate")]), change(defaults=("sac batch",))),
     "a default of another algorithm": (
@@ -118,7 +119,7 @@ NOT_NAMED = {
         report(defaults=[default("package.sac.SAC.learn", "x")]), change()),
     "a default of another file": (
         report(defaults=[default("package.td3.SAC.train", "x")]), change()),
-    "another function": (report(traces=trained(verdict="equal", alone=OTHER)), change()),
+    "another function": (report(traces=trained(verdict="equal", alone=OTHER_FUNCTION)), change()),
     "a function whose name begins alike": (
         report(traces=trained(verdict="equal", alone=f"{TRAIN}er")), change()),
     "a function that was shown to do nothing": (
@@ -141,7 +142,7 @@ def test_what_else_moves_does_not_name_a_change(case):
         (report(traces=trained("sac gsde")), ("td3", "sac"), FLAGGED),
         (report(traces=trained("td3")), ("all",), FLAGGED),
         (report("regressed", traces=trained()), ("sac",), FLAGGED),
-        (report(details=[detail("y", OTHER, TRAIN)]), ("sac",), FLAGGED),
+        (report(details=[detail("y", OTHER_FUNCTION, TRAIN)]), ("sac",), FLAGGED),
         (report(traces=trained(place=[TRAIN], still=[TRAIN])), ("sac",), FLAGGED),
         (report(traces=trained("td3")), ("sac",), MISSED),
         (report(traces=trained(verdict="equal")), ("sac",), MISSED),
@@ -155,37 +156,35 @@ def test_a_training_that_parts_flags_a_change_without_its_cause(data, algorithms
 
 
 @pytest.mark.parametrize(
-    ("row", "outcome"),
-    [(entry(NEVER), (UNREACHED, TRAIN)), (entry(NOT_COMPARED), (UNREACHED, TRAIN)),
-     (entry(ONE_WAY), (MISSED, "")), (entry(NEVER, "SAC.other"), (MISSED, ""))],
+    ("data", "outcome"),
+    [
+        # only what is among the functions that an acquittal does not cover is not executed
+        (report("partly checked", entries=[entry(NEVER)]), (UNREACHED, TRAIN)),
+        (report("partly checked", entries=[entry(NOT_COMPARED)]), (UNREACHED, TRAIN)),
+        (report("partly checked", entries=[entry(ONE_WAY)]), (MISSED, "")),
+        (report("partly checked", entries=[entry(NEVER, "SAC.other")]), (MISSED, "")),
+        # a training that one of the two versions cannot do
+        *((report("repaired", entries=[entry(state)]), (CAUSE, f"{state}: {TRAIN}"))
+          for state in (NEW_FAILS, OLD_FAILED)),
+        (report("repaired", entries=[entry(NEW_FAILS, OTHER_FUNCTION)]), (MISSED, "")),
+        # the surest of what is said of a change counts
+        (report(traces=trained(), entries=[entry(NEVER)]), (FLAGGED, "")),
+        (report(traces=trained(alone=TRAIN), entries=[entry(NEVER)]), (CAUSE, f"sac: {TRAIN}")),
+        # without a verdict nothing is missed
+        (report("could not judge"), (NOT_JUDGED, "")),
+        ({"verdict": "unchanged", "headline": "no framework"}, (NOT_JUDGED, "")),
+    ],
 )  # fmt: skip
-def test_a_change_that_nothing_reaches_is_named_as_such(row, outcome):
-    """Only if it is among the functions that an acquittal does not cover."""
-    assert seen(report("partly checked", entries=[row])) == outcome
-
-
-@pytest.mark.parametrize("state", [NEW_FAILS, OLD_FAILED])
-def test_a_change_that_ends_or_repairs_a_training_is_flagged_with_its_cause(state):
-    """The report names the function, and the training that one of the two cannot do."""
-    assert seen(report("repaired", entries=[entry(state)])) == (CAUSE, f"{state}: {TRAIN}")
-    assert seen(report("repaired", entries=[entry(state, OTHER)])) == (MISSED, "")
-
-
-def test_what_names_a_change_goes_before_what_does_not_reach_it():
-    """The surest of what is said of a change counts."""
-    rows = [entry(NEVER)]
-    assert seen(report(traces=trained(), entries=rows)) == (FLAGGED, "")
-    assert seen(report(traces=trained(alone=TRAIN), entries=rows))[0] == CAUSE
-
-
-def test_where_there_is_no_verdict_nothing_is_missed():
-    """A pair that could not be judged is not judged, not acquitted."""
-    assert seen(report("could not judge")) == (NOT_JUDGED, "")
-    assert seen({"verdict": "unchanged", "headline": "no framework"}) == (NOT_JUDGED, "")
+def test_a_change_is_judged_by_the_state_of_its_function(data, outcome):
+    """Not executed, failing or repaired, and beside trainings that diverge."""
+    assert seen(data) == outcome
 
 
 def test_changes_out_of_scope_are_not_counted():
-    """A pair with no others is healthy; a red verdict on it is a false alarm."""
+    """A pair with no others is healthy; a red verdict on it is a false alarm.
+
+    Verdicts that say that something changed are red, and no others.
+    """
     out = change(id="out", scope="out", why_out="a message")
     healthy = release_histories.judged(ReleasePair("1", "2", (out,)), report(), 1.26)
     assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
@@ -193,21 +192,11 @@ def test_changes_out_of_scope_are_not_counted():
     pair = ReleasePair("1", "2", (out, change()))
     sick = release_histories.judged(pair, report("unchanged"), 1.0)
     assert ([row.id for row in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
-
-
-@pytest.mark.parametrize(
-    ("verdict", "red"),
-    [
-        ("unchanged", False), ("unchanged as far as asked", False), ("holds", False),
-        ("improved", False), ("could not judge", False), ("changed", True), ("regressed", True),
-        ("inconclusive", True), ("changed as documented", False),
-    ],
-)  # fmt: skip
-def test_verdicts_that_say_that_something_changed_are_red(verdict, red):
-    """No others are."""
-    words = {"verdict": verdict, "headline": verdict}
-    pair = JudgedPair(before="1", release="2", seconds=1.0, changes=(), **words)
-    assert pair.red is red
+    red = ("changed", "regressed", "inconclusive")
+    green = ("unchanged", "unchanged as far as asked", "holds", "improved", "could not judge",
+             "changed as documented")  # fmt: skip
+    verdicts = {v: replace(healthy, verdict=v).red for v in (*red, *green)}
+    assert verdicts == dict.fromkeys(red, True) | dict.fromkeys(green, False)
 
 
 HISTORY = """\
@@ -281,7 +270,7 @@ def test_what_has_a_result_is_not_judged_again(folder):
 
 
 def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
-    """What hindered it is kept as its headline."""
+    """Its headline is the error."""
     pairs = list(release_histories.judge_pairs("x", Judge(UserError("no such wheel"))))
     assert [row.verdict for row in pairs] == ["could not judge"] * 3
     assert pairs[0].headline == "could not judge: no such wheel"

@@ -1,4 +1,4 @@
-"""Faults by one replay each: what is detected, and which lines a replay runs."""
+"""Faults by one replay each: their detection, and the lines that a replay runs."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
     """Every drawn fault fits the installed code, in a file whose lines the record counts."""
     pytest.importorskip("stable_baselines3")
     trail = replay_power._stored("sb3", "td3").run.trail
-    drawn = replay_power.draw("sb3", "td3", 20, 3)
-    assert len(drawn) == 20
-    assert {fault.file for fault in drawn} <= set(trail.lines)
-    assert all(replay_power.injection.find_fault_line(fault) for fault in drawn)
-    assert drawn == replay_power.draw("sb3", "td3", 20, 3)
+    faults = replay_power.draw("sb3", "td3", 20, 3)
+    assert len(faults) == 20
+    assert {fault.file for fault in faults} <= set(trail.lines)
+    assert all(replay_power.injection.find_fault_line(fault) for fault in faults)
+    assert faults == replay_power.draw("sb3", "td3", 20, 3)
 
 
 def test_an_algorithm_without_a_replay_is_named():
@@ -76,14 +76,10 @@ def test_a_replay_detects_a_fault_that_it_runs():
         pytest.skip("Stable-Baselines3 is not installed")
     [discount] = fault_tables.select_faults(RETURNS, ["sb3"], ["td3_discount_0.9"])
     unused = Fault(
-        framework="sb3",
-        algorithm="td3",
-        name="unused",
+        framework="sb3", algorithm="td3", name="unused",
         file="stable_baselines3/common/off_policy_algorithm.py",
-        old="self.actor.reset_noise(env.num_envs)",
-        new="pass",
-        occurrence=1,
-    )
+        old="self.actor.reset_noise(env.num_envs)", new="pass", occurrence=1,
+    )  # fmt: skip
     detected, missed = replay_power.judge([discount, unused], 1, print)
     assert detected.by["replay"].startswith("update 1, gradients (td3.py: ")
     assert (detected.detected, bool(detected.executed)) == (True, True)

@@ -1,4 +1,4 @@
-"""Faults that change what is learnt or what it costs fit the code; what the gate says is told."""
+"""Faults that change learning or its cost fit the code, and their checks are reported."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_fault_changes_a_line_of_the_installed_code(fault):
 
 
 def test_every_framework_and_algorithm_has_a_fault():
-    """What is judged by returns has at least one fault that its returns should show."""
+    """Each cell of returns has at least one fault that its returns should show."""
     faults = fault_tables.load(RETURNS, frameworks.names())
     pairs = {(fault.framework, fault.algorithm) for fault in faults}
     assert pairs == {(f, a) for f in ("sb3", "torchrl", "cleanrl") for a in ("ppo", "sac", "td3")}

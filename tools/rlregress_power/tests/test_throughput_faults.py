@@ -1,4 +1,4 @@
-"""Faults that cost time or memory: they are measured, and what is said of them is told."""
+"""Faults that cost time or memory are measured and reported."""
 
 from __future__ import annotations
 
@@ -64,28 +64,24 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
 
 
 def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatch):
-    """What is as it was is no evidence of a fault, whatever another quantity does."""
+    """Whatever another quantity does; without stored processes it says how to measure them."""
     other_quantity = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
     (judged,) = seed(replace(fault, turns=(other_quantity,)))
     assert not judged.detected
     assert faults_text.lines(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
+    monkeypatch.setattr(stored_throughput, "load_throughput", lambda framework: {})
+    (judged,) = seed(fault)
+    assert "measure it with: rlregress baseline record --framework" in judged.trouble
+    assert not judged.detected
 
 
 def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
-    """Of another version of the code, or without stored processes; the next one is judged."""
+    """It does not fit the installed version; the next one is judged."""
     elsewhere = replace(fault, old="no such line")
     unfit, result = seed(elsewhere, fault)
     assert "does not fit this version" in unfit.trouble
     assert faults_text.lines(THROUGHPUT, unfit)[0].startswith("COULD NOT JUDGE")
     assert result.detected
-
-
-def test_a_fault_without_stored_processes_says_how_to_measure_them(fault, monkeypatch):
-    """It is no fault that was not seen."""
-    monkeypatch.setattr(stored_throughput, "load_throughput", lambda framework: {})
-    (judged,) = seed(fault)
-    assert "measure it with: rlregress baseline record --framework" in judged.trouble
-    assert not judged.detected
 
 
 def test_faults_are_measured_one_after_another(command):

@@ -12,8 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,21 +35,21 @@ class Measured:
     runs: tuple[float, float]
 
 
-def _mean(values: Sequence[float]) -> tuple[float, float]:
+def _mean(values):
     """Mean and its standard error; never an error of 0 from all-equal values of an indicator."""
     spread = max(float(np.std(values)), 1 / math.sqrt(len(values)))
     return float(np.mean(values)), spread / math.sqrt(len(values))
 
 
 def measure(
-    samples: int,
-    plan: AdastopPlan,
-    drop: float,
-    repetitions: int,
-    laws: Sequence[str] = tuple(LAWS),
-    seed: int = 0,
-    environments: int = 1,
-) -> Measured:
+    samples,
+    plan,
+    drop,
+    repetitions,
+    laws=tuple(LAWS),
+    seed=0,
+    environments=1,
+):
     """Simulate ``repetitions`` comparisons of ``samples`` samples of one law, in turn of ``laws``.
 
     Every comparison draws arrangements of its own. Several environments are one family.
@@ -64,21 +63,13 @@ def measure(
     most = plan.runs * plan.looks
     error, detected, runs = [], [], []
     for repetition in range(repetitions):
-        own = AdastopPlan(
-            runs=plan.runs,
-            looks=plan.looks,
-            alpha=plan.alpha,
-            beta=plan.beta,
-            draws=plan.draws,
-            seed=repetition,
-        )
-        drawn: list[np.ndarray] = []
+        returns = []
         for environment in range(environments):
             law = LAWS[laws[(repetition + environment) % len(laws)]]
-            drawn += list(law(rng, (samples, most), 0.0))
+            returns += list(law(rng, (samples, most), 0.0))
             if not environment:
-                drawn[-1] = law(rng, (most,), drop)
-        compared = compare(drawn, pairs, own)
+                returns[-1] = law(rng, (most,), drop)
+        compared = compare(returns, pairs, replace(plan, seed=repetition))
         unequal = [pair for pair in compared.pairs if drop and pair.second == samples - 1]
         wrong = [
             pair.decision in (GREATER, SMALLER) for pair in compared.pairs if pair not in unequal
@@ -86,7 +77,7 @@ def measure(
         error.append(float(any(wrong)))
         if unequal:
             detected.append(float(np.mean([pair.decision == GREATER for pair in unequal])))
-        for sample in range(len(drawn)):
+        for sample in range(len(returns)):
             looks = [pair.look for pair in compared.pairs if sample in (pair.first, pair.second)]
             runs.append(float(plan.runs * max(looks)))
     return Measured(
@@ -94,7 +85,7 @@ def measure(
     )
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments=None):
     """Print the table as Markdown."""
     parser = argparse.ArgumentParser(prog="python -m rlregress_studies.tests.simulate_adastop")
     parser.add_argument("--samples", type=int, nargs="+", default=[2, 4, 10])
@@ -113,26 +104,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "seen | runs of a sample |\n|---|---|---|---|---|---|---|"
     )
 
-    def text(value: tuple[float, float], digits: int) -> str:
+    def text(value, digits):
         mean, error = value
         return "-" if math.isnan(mean) else f"{mean:.{digits}f} ± {error:.{digits}f}"
 
     for samples, beta, drop in itertools.product(options.samples, options.beta, options.drop):
         plan = AdastopPlan(
-            runs=options.runs,
-            looks=options.looks,
-            alpha=options.alpha,
-            beta=beta,
+            runs=options.runs, looks=options.looks, alpha=options.alpha, beta=beta,
             draws=options.draws,
-        )
+        )  # fmt: skip
         measured = measure(
-            samples,
-            plan,
-            drop,
-            options.repetitions,
-            seed=options.seed,
+            samples, plan, drop, options.repetitions, seed=options.seed,
             environments=options.environments,
-        )
+        )  # fmt: skip
         row = [
             str(samples),
             f"{plan.looks} x {plan.runs}",

@@ -25,7 +25,7 @@ TWO = [(0, 1)]
 
 
 def decisions(samples, plan):
-    """What is decided about all pairs, in order."""
+    """Return the decisions about all pairs, in order."""
     pairs = list(itertools.combinations(range(len(samples)), 2))
     return [pair.decision for pair in compare(samples, pairs, plan).pairs]
 
@@ -104,12 +104,12 @@ def test_drawn_arrangements_have_the_boundary_of_all():
     rng = np.random.default_rng(5)
     samples = rng.normal(0, 1, (2, 8))
     plan = AdastopPlan(runs=8, looks=1, alpha=0.05)
-    everything, drawn = (
+    everything, by_draws = (
         compare(samples, TWO, replace(plan, draws=draws)).looks[0].upper
         for draws in (20_000, 10_000)
     )
     assert math.comb(16, 8) == 12_870
-    assert drawn == pytest.approx(everything, rel=0.03)
+    assert by_draws == pytest.approx(everything, rel=0.03)
 
 
 @pytest.mark.parametrize("runs", [3, 6])
@@ -124,7 +124,7 @@ def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
 
 
 def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
-    """More runs of the same samples leave what was decided before as it was, with its look."""
+    """More runs of the same samples leave earlier decisions and their looks as they were."""
     rng = np.random.default_rng(2)
     samples = [rng.normal(mean, 1, 25) for mean in (0.0, 0.2, 3.0)]
     pairs = [(0, 1), (0, 2), (1, 2)]
@@ -162,26 +162,17 @@ def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
 
 @pytest.mark.parametrize("far", [-1e10, -1e11, -1e15])
 def test_a_diverged_sample_hides_no_difference_of_others(far):
-    """What counts as a tie of two samples depends on these two alone."""
-    noise = np.random.default_rng(4).normal(0, 1, (3, 10))
-    samples = [noise[0] + 2, noise[1] + 102, noise[2] + far]
-    assert decisions(samples, AdastopPlan(runs=5, looks=2)) == [SMALLER, GREATER, GREATER]
+    """A tie of two samples depends on these two alone.
 
-
-def test_a_pair_of_large_returns_hides_no_difference_of_another():
-    """Also where it stays undecided, as returns of 1e11 with a spread of 1 do."""
+    Also where it stays undecided, as returns of 1e11 with a spread of 1 do.
+    """
     noise = np.random.default_rng(4).normal(0, 1, (4, 10))
-    samples = [noise[0], noise[1] + 9, noise[2] + 1e11, noise[3] + 1e11]
-    pairs = compare(samples, [(0, 1), (2, 3)], AdastopPlan(runs=5, looks=2)).pairs
+    samples = [noise[0] + 2, noise[1] + 102, noise[2] + far]
+    plan = AdastopPlan(runs=5, looks=2)
+    assert decisions(samples, plan) == [SMALLER, GREATER, GREATER]
+    samples = [noise[0], noise[1] + 9, noise[2] + abs(far), noise[3] + abs(far)]
+    pairs = compare(samples, [(0, 1), (2, 3)], plan).pairs
     assert [pair.decision for pair in pairs] == [SMALLER, NOT_SEPARATED]
-
-
-def test_equal_returns_are_not_separated():
-    """Returns that are all the same, and returns that tie, cross no boundary."""
-    assert decisions([np.full(10, 1000.0)] * 3, AdastopPlan(runs=5, looks=2)) == [NOT_SEPARATED] * 3
-    assert decisions([[1000, 1000, 1000, 1000, 193]] * 2, AdastopPlan(runs=5, looks=1)) == [
-        NOT_SEPARATED
-    ]
 
 
 def test_mirrored_pairs_and_units_change_nothing():
@@ -249,14 +240,11 @@ def test_early_acceptance_leaves_the_boundaries_of_rejection_alone():
     """What an arrangement might have accepted does not lower the boundary of a later look."""
     samples = np.random.default_rng(3).normal(0, 1, (2, 20))
     samples[0] += 0.4
-    upper = [
-        [
-            look.upper
-            for look in compare(samples, TWO, AdastopPlan(runs=5, looks=4, beta=beta)).looks
-        ]
-        for beta in (0.0, 0.4)
-    ]
-    assert upper[1] == upper[0][: len(upper[1])]
+    never, early = (
+        compare(samples, TWO, AdastopPlan(runs=5, looks=4, beta=beta)).looks for beta in (0.0, 0.4)
+    )
+    upper = [look.upper for look in early]
+    assert upper == [look.upper for look in never][: len(upper)]
 
 
 @pytest.mark.parametrize(
@@ -278,14 +266,13 @@ def test_a_plan_that_can_decide_nothing_is_refused(arguments, sentence):
         AdastopPlan(**dict(zip(names, arguments, strict=False)))
 
 
-def test_four_against_four_can_be_separated():
-    """Two of 70 arrangements are the clearest: 0.029 is below 0.05, and such data is rejected."""
+def test_small_cells_are_separated_only_if_they_can_be():
+    """Two of 70 arrangements, 0.029, are the clearest; returns that tie cross no boundary."""
     assert AdastopPlan(runs=4, looks=1).smallest_share == pytest.approx(2 / 70)
     assert decisions([[1, 2, 3, 4], [6, 7, 8, 9]], AdastopPlan(runs=4, looks=1)) == [SMALLER]
-
-
-def test_a_return_that_is_no_number_is_refused():
-    """NaN is a failed run, which has to be replaced first."""
+    assert decisions([np.full(10, 1000.0)] * 3, AdastopPlan(runs=5, looks=2)) == [NOT_SEPARATED] * 3
+    tied = [[1000, 1000, 1000, 1000, 193]] * 2
+    assert decisions(tied, AdastopPlan(runs=5, looks=1)) == [NOT_SEPARATED]
     with pytest.raises(UserError, match="not a finite number"):
         compare([[1, 2, 3, 4], [1, 2, math.nan, 4]], TWO, AdastopPlan(runs=4, looks=1))
 

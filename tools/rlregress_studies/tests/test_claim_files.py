@@ -1,4 +1,4 @@
-"""Files of claims and of sources: what is read, and one clear sentence for bad input."""
+"""Files of claims and of sources: they are read, and bad input is one clear sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ITEM = {"id": "box6", "place": "Box 6", "title": "a factor", "details": ["sac.cr
 REASON = {"detail": None, "says": None, "verdict": None, "not_checkable": "a result"}
 
 
-def _toml(value: object) -> str:
+def _toml(value):
     if isinstance(value, dict):
         return "{ " + ", ".join(f'"{k}" = {_toml(v)}' for k, v in value.items()) + " }"
     if isinstance(value, list):
@@ -27,7 +27,7 @@ def _toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value).lower()
 
 
-def _table(name: str, keys: dict) -> str:
+def _table(name, keys):
     rows = [f"{key} = {_toml(value)}" for key, value in keys.items() if value is not None]
     return "\n".join([f"[[{name}]]", *rows, ""])
 
@@ -36,7 +36,7 @@ def _table(name: str, keys: dict) -> str:
 def claims(tmp_path):
     """Writes a file of claims and loads it."""
 
-    def loaded(*changes: dict):
+    def loaded(*changes):
         text = "\n".join(_table("claim", CLAIM | changed) for changed in changes)
         (tmp_path / "paper.toml").write_text(f'document = "A paper"\n{text}')
         return claim_files.load(tmp_path)
@@ -44,7 +44,7 @@ def claims(tmp_path):
     return loaded
 
 
-def test_a_claim_keeps_what_is_written(claims) -> None:
+def test_a_claim_keeps_what_is_written(claims):
     """One variant or a list of them; the document is that of the file."""
     first, second = claims({}, {"id": "other", "says": ["none", "half"], "note": "n"})
     assert (first.document, first.subject) == ("A paper", "sac.critic_loss.scale")
@@ -53,7 +53,7 @@ def test_a_claim_keeps_what_is_written(claims) -> None:
     assert "at line 2" in first.where
 
 
-def test_a_verdict_holds_for_all_versions_or_from_one_on(claims) -> None:
+def test_a_verdict_holds_for_all_versions_or_from_one_on(claims):
     """In a table each verdict holds from its version on; before the first nothing is recorded."""
     verdicts = {"0.9": "refuted", "0.10.0": "confirmed"}
     always, changed = claims({}, {"id": "other", "verdict": verdicts})
@@ -63,14 +63,10 @@ def test_a_verdict_holds_for_all_versions_or_from_one_on(claims) -> None:
     assert results == [None, "refuted", "refuted", "confirmed", "confirmed"]
 
 
-def test_a_default_says_a_value_of_any_type(claims) -> None:
-    """A default is compared as a value, so that a list is one value."""
+def test_what_a_claim_says_may_be_a_value_or_a_reason(claims):
+    """A default is compared as a value, so that a list is one; a reason stands for a verdict."""
     (claim,) = claims({"detail": None, "default": "td3.hidden_sizes", "says": [400, 300]})
     assert claim.says == ([400, 300],)
-
-
-def test_a_claim_that_cannot_be_checked_gives_the_reason(claims) -> None:
-    """Its verdict is that it cannot be checked, at every version."""
     (claim,) = claims(REASON)
     assert recorded(claim, "1.0") == "not checkable"
 
@@ -90,22 +86,21 @@ def test_a_claim_that_cannot_be_checked_gives_the_reason(claims) -> None:
         (REASON | {"verdict": "refuted"}, "says and verdict need a detail or a default"),
     ],
 )
-def test_bad_claims_are_named(claims, changed, sentence) -> None:
-    """One sentence: file, line, key, what was found and what was expected."""
+def test_bad_claims_are_named(claims, changed, sentence):
+    """The sentence names file, line, key, the bad value and the expected one."""
     with pytest.raises(UserError) as error:
         claims(changed)
     assert sentence in str(error.value)
     assert "paper.toml, [[claim]] at line 2" in str(error.value)
 
 
-def test_an_id_is_given_once(claims) -> None:
-    """Two claims of one id are an error."""
+def test_a_document_without_claims_is_named(tmp_path, claims):
+    """Each index of a document has its file of claims, with ids given once; none is an error."""
     with pytest.raises(UserError, match="the id 'one' is taken"):
         claims({}, {})
-
-
-def test_a_document_without_claims_is_named(tmp_path) -> None:
-    """Each index of a document has its file of claims; one that vanished is missed."""
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="holds no claims of a source document; expected TOML"):
+        claim_files.load(tmp_path / "empty")
     for folder, names in (("sources", ("one", "other")), ("claims", ("one",))):
         (tmp_path / folder).mkdir()
         for name in names:
@@ -114,18 +109,11 @@ def test_a_document_without_claims_is_named(tmp_path) -> None:
         claim_files.load(tmp_path / "claims")
 
 
-def test_an_empty_folder_is_named(tmp_path) -> None:
-    """No file at all is an error, not an empty list."""
-    text = "holds no claims of a source document; expected TOML files"
-    with pytest.raises(UserError, match=text):
-        claim_files.load(tmp_path)
-
-
 @pytest.fixture
 def items(tmp_path):
     """Writes a file of items and loads it."""
 
-    def loaded(*changes: dict):
+    def loaded(*changes):
         text = "\n".join(_table("item", ITEM | changed) for changed in changes)
         (tmp_path / "paper.toml").write_text(f'document = "A paper"\n{text}')
         return source_index.load_index(tmp_path)
@@ -133,27 +121,23 @@ def items(tmp_path):
     return loaded
 
 
-def test_an_item_names_what_asks_it(items) -> None:
-    """Details, defaults, or the reason why nothing does."""
+def test_an_item_names_what_asks_it(items):
+    """Details, defaults, or the reason why nothing does; without any it is an error."""
     first, second = items({}, {"id": "x", "details": None, "not_code": "a result"})
     assert (first.details, first.not_code) == (("sac.critic_loss.scale",), "")
     assert (second.details, second.not_code) == ((), "a result")
-
-
-def test_an_item_that_nothing_asks_is_named(items) -> None:
-    """Without details and without a reason it would be left out unnoticed."""
     with pytest.raises(UserError, match="nothing checks 'box6'"):
         items({"details": None})
 
 
-def test_details_without_an_answer_are_listed(items) -> None:
+def test_details_without_an_answer_are_listed(items):
     """Of the items whose id begins so, and of no other."""
     results = items({}, {"id": "other6"})
     assert source_index.list_unanswered(results, [], ("box",)) == ["box6: sac.critic_loss.scale"]
     assert source_index.list_unanswered(results, ["sac.critic_loss.scale"], ("",)) == []
 
 
-def test_the_files_of_the_project_are_read() -> None:
+def test_the_files_of_the_project_are_read():
     """Each source document has a file of claims and an index."""
     claims = claim_files.load(suite.baselines() / "claims")
     results = source_index.load_index(suite.baselines() / "sources")

@@ -1,4 +1,4 @@
-"""What the sources say of the frameworks: every sentence has the recorded verdict.
+"""Every sentence of the sources about the frameworks has the recorded verdict.
 
 The sentences stand in ``baselines/claims``; a verdict is what the installed code says of one.
 """
@@ -24,15 +24,15 @@ def pytest_generate_tests(metafunc):
     if "claim" not in metafunc.fixturenames:
         return
     try:
-        given = metafunc.config.getoption("--framework")
-        chosen = requested_names.find_adapters(requested_names.split_names("--framework", given))
+        names = metafunc.config.getoption("--framework")
+        adapters = requested_names.find_adapters(requested_names.split_names("--framework", names))
         pairs = [
             pytest.param(
                 claim, adapter, id=f"{claim.id}@{adapter.label}".rstrip("@"),
                 marks=() if _is_settled(number, adapter.name) else pytest.mark.nightly,
             )
             for number, claim in enumerate(claim_files.load(suite.baselines() / "claims"))
-            for adapter in chosen
+            for adapter in adapters
             if claim.framework == adapter.name and not claim.not_checkable
         ]  # fmt: skip
     except UserError as error:
@@ -40,7 +40,7 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize(("claim", "framework_of_claim"), pairs)
 
 
-def _is_settled(number: int, framework: str) -> bool:
+def _is_settled(number, framework):
     return is_touched(framework) or (is_shown(framework) and number % 4 == 0)
 
 

@@ -29,7 +29,7 @@ SMALL = DeterminismPlan(
 )  # fmt: skip
 
 
-def _names() -> list[str]:
+def _names():
     return [name for name in ("sb3", "torchrl", "cleanrl") if name in frameworks.names()]
 
 
@@ -41,14 +41,12 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
 
     The second call of the command trains nothing: what is in the report's folder is kept.
     """
-    (adapter, *_) = [framework for framework in _adapters(name) if _trains(framework)] or [None]
-    if adapter is None:
-        pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
+    adapter = _trainable_adapter(name)
     assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
     written = json.loads((tmp_path / "determinism.json").read_text())
-    (spread_found,) = written["frameworks"].values()
-    assert set(spread_found["sources"]) == set(SMALL.groups) - {"deterministic"}
-    for group, group_result in spread_found["groups"].items():
+    (spread,) = written["frameworks"].values()
+    assert set(spread["sources"]) == set(SMALL.groups) - {"deterministic"}
+    for group, group_result in spread["groups"].items():
         assert (group_result["parted"] is None) == (group == "deterministic"), group
         assert len(group_result["value_mean"]) == 2
         assert (max(group_result["value_deviation"]) == 0.0) == (group == "deterministic"), group
@@ -63,13 +61,12 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
         study.measure([adapter.full_name], SMALL, tmp_path)
 
 
-def _adapters(name: str):
+def _trainable_adapter(name):
     adapter = frameworks.get(name)
-    return [adapter.at(label) for label in adapter.available()] or [adapter]
-
-
-def _trains(adapter) -> bool:
-    return not (hasattr(adapter, "source") and adapter.source.for_gym)
+    for copy in [adapter.at(label) for label in adapter.available()] or [adapter]:
+        if not (hasattr(copy, "source") and copy.source.for_gym):
+            return copy
+    pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
 
 
 @pytest.mark.nightly
@@ -79,28 +76,24 @@ def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
     pytest.importorskip("ale_py")
     plan = replace(SMALL, environment="ALE/Breakout-v5", sticky=0.25, runs=2)
     plan = replace(plan, groups=("deterministic", "environment"))
-    (adapter, *_) = [framework for framework in _adapters(name) if _trains(framework)] or [None]
-    if adapter is None:
-        pytest.skip("CleanRL HEAD is not here: set CLEANRL_HOME")
+    adapter = _trainable_adapter(name)
     assert study.measure([adapter.full_name], plan, tmp_path) == 0
-    (spread_found,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
-    assert spread_found["groups"]["environment"]["parted"] is not None
+    (spread,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
+    assert spread["groups"]["environment"]["parted"] is not None
 
 
-def checkpoints(*weights: str, value: float = 1.0) -> list[Checkpoint]:
-    """Of one training."""
+def checkpoints(*weights, value=1.0):
+    """Return the checkpoints of one training."""
     return [Checkpoint(10 * n, weight, 2.0, value) for n, weight in enumerate(weights, 1)]
 
 
 def test_a_spread_says_when_trainings_part_and_by_how_much():
     """The first checkpoint with other weights; deviations are those of a population."""
     pair = [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
-    spread_found = chance.spread(pair)
-    assert (spread_found.runs, spread_found.parted, spread_found.distinct) == (2, 20, 2)
-    assert spread_found.steps == [10, 20]
-    assert spread_found.value_mean == [2.0, 2.0]
-    assert spread_found.value_deviation == [1.0, 1.0]
-    assert spread_found.score_deviation == [0.0, 0.0]
+    assert chance.spread(pair) == Spread(
+        runs=2, parted=20, distinct=2, steps=[10, 20], score_mean=[2.0, 2.0],
+        score_deviation=[0.0, 0.0], value_mean=[2.0, 2.0], value_deviation=[1.0, 1.0],
+    )  # fmt: skip
     # three times 0.4 has a mean of another number
     same = chance.spread([checkpoints("a", value=0.4)] * 3)
     assert same.value_deviation == [0.0]
@@ -108,11 +101,11 @@ def test_a_spread_says_when_trainings_part_and_by_how_much():
 
 def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
     """Both are one sentence; threads and environment may be without effect."""
-    apart = chance.spread([checkpoints("a"), checkpoints("b")])
+    different = chance.spread([checkpoints("a"), checkpoints("b")])
     same = chance.spread([checkpoints("a"), checkpoints("a")])
-    good = {"deterministic": same, "sampling": apart, "environment": same, "threads": same}
+    good = {"deterministic": same, "sampling": different, "environment": same, "threads": same}
     assert chance.faults("One", good) == []
-    assert chance.faults("One", {"deterministic": apart, "sampling": same}) == [
+    assert chance.faults("One", {"deterministic": different, "sampling": same}) == [
         "One: with everything held, 2 trainings have 2 different weights, first after 10 steps; "
         "expected the same weights in all",
         "One: another seed of sampling does not change the weights; expected other weights: this "
@@ -136,7 +129,7 @@ def test_groups_vary_one_thing_each():
 def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
     """Numbers of a stream are the same whatever is drawn in between, and the other way round."""
 
-    def drawn(between: int) -> tuple[list[float], list[float]]:
+    def draw(between):
         np.random.seed(7)
         stream, own, foreign = Stream(3), [], []
         for _ in range(3):
@@ -145,7 +138,7 @@ def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
             foreign += np.random.random(between).tolist()
         return own, foreign
 
-    (own, foreign), (same, second_other) = drawn(1), drawn(2)
+    (own, foreign), (same, second_other) = draw(1), draw(2)
     assert own == same
     np.random.seed(7)
     assert [*foreign] == np.random.random(3).tolist()
@@ -155,13 +148,8 @@ def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
 def test_starts_are_the_same_in_every_process():
     """Scores and held-out states follow from the protocol alone, and agents are told apart."""
     make = partial(discrete.make, "CartPole-v1", training=False)
-    pushing_left = Trained(
-        lambda spread_found: np.zeros(len(spread_found), int), lambda seen: seen[:, 0], {}, 0
-    )
-    upright = replace(
-        pushing_left,
-        policy=lambda spread_found: (spread_found[:, 2] + spread_found[:, 3] > 0).astype(int),
-    )
+    pushing_left = Trained(lambda rows: np.zeros(len(rows), int), lambda rows: rows[:, 0], {}, 0)
+    upright = replace(pushing_left, policy=lambda rows: (rows[:, 2] + rows[:, 3] > 0).astype(int))
     protocol = Protocol(starts=3, shortest=1, longest=4, cap=30, states=8)
     first, second = Starts(make, protocol), Starts(make, protocol)
     assert first.maximum_value(pushing_left) == second.maximum_value(pushing_left) != 0.0
@@ -180,21 +168,12 @@ def test_start_sequences_that_end_episodes_are_one_sentence():
 
 def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
     """Titles are groups; score is above maximum Q."""
-    single_spread = Spread(
-        runs=2,
-        parted=20,
-        distinct=2,
-        steps=[10, 20],
-        score_mean=[1.0, 2.0],
-        score_deviation=[0.0, 1.0],
-        value_mean=[3.0, 4.0],
-        value_deviation=[0.0, 0.5],
-    )
+    spread = chance.spread([checkpoints("a", "b", value=value) for value in (1.0, 3.0)])
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        drawn = chance.figure("One", {"deterministic": single_spread, "exploration": single_spread})
-    assert drawn.index("deterministic") < drawn.index("exploration")
-    assert "mean maximum Q" in drawn
-    assert drawn.count("environment steps") == 2
+        figure = chance.figure("One", {"deterministic": spread, "exploration": spread})
+    assert figure.index("deterministic") < figure.index("exploration")
+    assert "mean maximum Q" in figure
+    assert figure.count("environment steps") == 2
 
 
 @pytest.mark.parametrize(
@@ -208,7 +187,7 @@ def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
     ],
 )
 def test_what_cannot_be_trained_is_one_sentence(command, arguments, message, tmp_path):
-    """It names what was found and what was expected."""
+    """It names the value and the expected one."""
     code, _, error = command("study", "determinism", *arguments, "--report", str(tmp_path))
     assert code == 2
     assert message in error

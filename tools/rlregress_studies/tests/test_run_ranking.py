@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rlregress import cli
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs
 from rlregress.inside import run_record
@@ -44,27 +43,18 @@ def three():
     return runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 200))
 
 
-@pytest.fixture
-def command(monkeypatch, capsys, tmp_path):
-    """Run the command in an empty folder; returns exit code, output, error output."""
+@pytest.fixture(autouse=True)
+def _empty_folder(tmp_path, monkeypatch):
+    """Reports are written into the working directory."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr("sys.argv", ["rlregress", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        text = capsys.readouterr()
-        return int(ended.value.code or 0), text.out, text.err
-
-    return run
 
 
 @pytest.fixture
 def refusal(command):
-    """Run ``study rank``, which ends with exit code 2; returns its one sentence."""
+    """Return a function that runs ``study rank`` to exit code 2, and returns its one sentence."""
 
     def run(*arguments):
-        code, _, error = command("study", "rank", *arguments)
+        code, _, error = command("study", "rank", *map(str, arguments))
         assert (code, len(error.strip().splitlines())) == (2, 1)
         assert error.startswith("rlregress: ")
         return error
@@ -94,22 +84,16 @@ def test_the_best_stands_first_and_equals_are_not_separated(three):
     assert task.decision("a", "b") == task.decision("b", "a") == NOT_SEPARATED
 
 
-def test_an_implementation_that_is_decided_early_is_looked_at_no_longer():
-    """Of c, separated from all others at the first look, five runs are used and not ten."""
-    three = runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900))
-    (task,) = rank(three, looks=2).tasks
+def test_looks_end_where_all_is_decided_and_go_on_where_it_is_not(three):
+    """c, separated at the first look, needs five runs, not ten; of four looks two are possible."""
+    clear = runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900))
+    (task,) = rank(clear, looks=2).tasks
     used = {standing.implementation: len(standing.returns) for standing in task.standings}
     assert used == {"a": 10, "b": 10, "c": 5}
-
-
-def test_runs_that_are_missing_leave_pairs_undecided(three):
-    """Of four planned looks two are possible: what is not separated yet is undecided."""
     ranking = rank(three, looks=4)
-    assert ranking.looks == 2
+    assert (ranking.looks, ranking.undecided) == (2, 1)
     assert ranking.tasks[0].decision("a", "b") == UNDECIDED
-    assert ranking.undecided == 1
-    text = "\n".join(ranking_report.lines(ranking))
-    assert "\nnext look at Hopper-v4: more runs of" in text
+    assert "\nnext look at Hopper-v4: more runs of" in "\n".join(ranking_report.lines(ranking))
 
 
 def test_environments_of_other_units_are_one_family():
@@ -123,13 +107,13 @@ def test_environments_of_other_units_are_one_family():
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6])
-@pytest.mark.parametrize("beside", [[], ["I"]])
-def test_an_implementation_far_off_hides_no_difference_of_others(far, beside):
+@pytest.mark.parametrize("other_tasks", [[], ["I"]])
+def test_an_implementation_far_off_hides_no_difference_of_others(far, other_tasks):
     """Nor does one whose returns vary far more: the unit of a pair is that of its own returns."""
     near = runs("a", normal(0, 100), "R") + runs("b", normal(1, 130), "R")
     wild = [100 + far * (value - 100) for value in normal(5, 100)]
     other_units = [
-        run for task in beside for i in "ab" for run in runs(i, normal(ord(i), 100), task)
+        run for task in other_tasks for i in "ab" for run in runs(i, normal(ord(i), 100), task)
     ]
     for third in (normal(5, far), wild):
         ranking = rank(near + runs("c", third, "R") + other_units)
@@ -162,7 +146,7 @@ def test_a_run_that_failed_counts_as_the_worst_return(three):
 
 
 def test_an_environment_with_one_implementation_is_named_and_left_out(three):
-    """What cannot be compared is said, not dropped in silence."""
+    """It has nothing to compare with, and the report says so."""
     ranking = rank(three + runs("a", normal(5, 1), "Ant-v4"))
     assert ranking.alone == ("Ant-v4",)
     assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
@@ -184,7 +168,7 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
 
 
 @pytest.mark.parametrize(
-    ("found", "sentence"),
+    ("runs_", "sentence"),
     [
         (runs("a", normal(0, 1)), "nothing to rank: 10 runs, .*; add runs of another one"),
         (runs("a", [1.0]), "nothing to rank: 1 run, "),
@@ -195,13 +179,13 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
         (runs("a", normal(0, 1)) + runs("b", [1, 2, 1e300]), "1e.300 of b on .* seed 2"),
     ],
 )
-def test_runs_that_cannot_be_ranked(found, sentence):
+def test_runs_that_cannot_be_ranked(runs_, sentence):
     """One implementation, too few runs, failures alone, a seed twice: one sentence for each."""
     if not sentence:
-        assert rank(found).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
+        assert rank(runs_).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
         return
     with pytest.raises(UserError, match=sentence):
-        rank(found)
+        rank(runs_)
 
 
 @pytest.mark.parametrize(
@@ -246,29 +230,25 @@ def test_a_wrong_command_line_is_one_sentence(refusal, csv, arguments, part):
 
 def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
     """Exit code 0, the table on the screen, and the same decisions in rank.json."""
-    code, text, _ = command("study", "rank", csv)
+    code, text, _ = command("study", "rank", str(csv))
     assert code == 0
     assert "3 pairs in 1 task: 2 separated" in text
     written = json.loads((tmp_path / "report" / "rank.json").read_text())
     decisions = {(x["first"], x["second"]): x["decision"] for x in written["tasks"][0]["decisions"]}
     assert decisions == {("a", "b"): NOT_SEPARATED, ("a", "c"): SMALLER, ("b", "c"): SMALLER}
+    # spaces around a name, which nobody can see, are no part of it
+    rows = read_csv(write_csv(tmp_path / "s.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
+    assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
     # the order of the lines plays no part: runs are looked at by seed
     for ranked in (read_csv(csv), three):
         content = json.loads(json.dumps(run_ranking.as_dict(rank(ranked))))
         assert written["tasks"] == content["tasks"]
 
 
-def test_spaces_around_a_name_are_no_part_of_it(tmp_path):
-    """Nobody can see them."""
-    rows = read_csv(write_csv(tmp_path / "r.csv", [("a", "H", 0, 1.0), (" a ", "H ", 1, 2.0)]))
-    assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
-
-
 def test_a_ranking_that_needs_more_runs_ends_with_3(command, csv):
-    """Exit code 3: the data cannot tell yet, and the next look is named."""
+    """The data cannot tell yet, and the next look is named."""
     code, text, _ = command("study", "rank", "r.csv", "--looks", "3")
-    assert code == 3
-    assert "next look at Hopper-v4: more runs of" in text
+    assert (code, "next look at Hopper-v4: more runs of" in text) == (3, True)
 
 
 def test_stored_runs_are_compared_only_under_one_budget():
@@ -313,7 +293,7 @@ def test_two_versions_in_one_store_are_two_implementations(command, store):
     runs_of_both = run_ranking.convert_records(run_ranking.records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
-    code, text, error = command("study", "rank", "--store", store)
+    code, text, error = command("study", "rank", "--store", str(store))
     assert code == 0, error
     assert "1 pair" in text
     assert "1 separated" in text
@@ -359,7 +339,7 @@ def test_a_damaged_record_is_one_sentence(refusal, store):
     ids=["no seed", "another cell", "seed as text", "steps as text", "versions as text"],
 )
 def test_a_sealed_record_of_another_run_is_one_sentence(refusal, store, change, message):
-    """A whole record that does not say what was run, as this version would, is not ranked."""
+    """A record with a valid checksum and an unknown run is not ranked."""
     path = next(store.glob("*/*.json"))
     content = run_record.read(path)
     change(content["job"])
@@ -387,20 +367,18 @@ def test_the_figure_shows_decisions_and_returns(three):
     import matplotlib
 
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        drawn = ranking_report.figure(rank(three))
-    assert drawn.lstrip().startswith("<?xml")
+        figure = ranking_report.figure(rank(three))
+    assert figure.lstrip().startswith("<?xml")
     for text in ("Hopper-v4", ">a<", ">b<", ">c<", "&gt;", "&lt;", "~", "10 runs"):
-        assert text in drawn
+        assert text in figure
 
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["$\\frac{x$", "a_b^$2$", "日本"])
 def test_a_name_is_drawn_as_it_stands(three, name):
     """It is no formula, and a font that lacks it is nothing to warn of."""
-    named = [
-        replace(run, implementation=run.implementation + name, task=name, environment=name)
-        for run in three
-    ]
+    named = [replace(run, implementation=run.implementation + name, task=name, environment=name)
+             for run in three]  # fmt: skip
     assert ranking_report.figure(rank(named)).lstrip().startswith("<?xml")
 
 
@@ -426,14 +404,11 @@ def test_odd_names_are_ranked_whatever_the_windows_are_called(tmp_path):
     ]
     path = tmp_path / "odd.csv"
     path.write_text("\n".join([HEADER, *rows]))
-    ended = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-m", "rlregress", "study", "rank", path, "--report", tmp_path / "report"],
-        env={**os.environ, "MPLBACKEND": "none-of-them"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode in (0, 3), ended.stderr) == (True, "")
+        env={**os.environ, "MPLBACKEND": "none-of-them"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (ran.returncode in (0, 3), ran.stderr) == (True, "")
     page = (tmp_path / "report" / "rank.html").read_text()
     assert "<b>x</b>" not in page
     places = re.findall('id="(-y[^"]*)"', page)
