@@ -109,11 +109,6 @@ def explain_native(reported: Mapping[str, str]) -> str:
     return "; ".join(differences)
 
 
-def name_arithmetic(reported: Mapping[str, str]) -> str:
-    """Return ``portable`` or ``native``."""
-    return "native" if explain_native(reported) else "portable"
-
-
 def _name_loops(dispatched: Sequence[str], features: Mapping[str, bool]) -> str:
     """Return the widest loops that NumPy chooses, as its releases from 2.4 on name them.
 

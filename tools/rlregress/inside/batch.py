@@ -87,7 +87,7 @@ def _child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Entry point; the exit status is 0 when all jobs were tried."""
+    """Record the jobs of a file; return 0 when all were tried."""
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
     jobs = job["jobs"]

@@ -215,7 +215,7 @@ class Keeper:
     """
 
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
-        """``path`` and ``draft`` as in ``write``; ``identity`` as the function says."""
+        """Take ``path`` and ``draft`` as in ``write``, and ``identity`` as of that function."""
         self._path, self._draft, self._identity = path, draft, identity
         self._signal: int | None = None
         self._requested = False

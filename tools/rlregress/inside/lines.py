@@ -45,6 +45,14 @@ def own_lines(code: CodeType) -> set[int]:
     return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
 
 
+def inner_codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code objects within one, at any depth."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from inner_codes(constant)
+
+
 # -- the two ways in which Python reports what it executes ---------------------------------------
 
 

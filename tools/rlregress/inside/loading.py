@@ -223,7 +223,7 @@ def _is_of_suite(frame: Any) -> bool:
 
 
 def _starter(frame: Any) -> str:
-    """The file of what starts another process or thread."""
+    """Return the file of the code that starts another process or thread."""
     while frame.f_back is not None and frame.f_code.co_filename in _STARTERS:
         frame = frame.f_back
     return str(frame.f_code.co_filename)
@@ -281,7 +281,7 @@ def _examined(places: Places) -> Iterator[tuple[str, str]]:
 
 
 def _places(name: str) -> list[str]:
-    """Folders of a package, or the file of a module."""
+    """Return the folders of a package, or the file of a module."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     return [os.path.abspath(str(p)) for p in getattr(module, "__path__", [file] if file else [])]
@@ -292,7 +292,7 @@ def _named(files: set[str], places: Places) -> list[str]:
 
 
 def _not_installed() -> set[str]:
-    """Top-level modules of the standard library, of this suite, and the script itself."""
+    """Return top-level modules of the standard library, of this suite, and the script itself."""
     return {
         *sys.stdlib_module_names,
         *sys.builtin_module_names,

@@ -160,7 +160,7 @@ def _remove_left_folder() -> None:
 
 
 def _state(process: int) -> list[str]:
-    """State and parent of a process, from its line in ``/proc``."""
+    """Return state and parent of a process, from its line in ``/proc``."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
             text = file.read()

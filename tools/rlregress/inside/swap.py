@@ -5,19 +5,39 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import operator
 import os
 import sys
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from rlregress import source
 from rlregress.inside import bindings, methods
+from rlregress.inside.lines import inner_codes
 from rlregress.inside.methods import Defaults, Misfit
 
 #: of a code: name and first line.
 _Key = tuple[str, int]
+
+
+class _Imported(NamedTuple):
+    """A file that was imported.
+
+    Attributes:
+        file: below the folder of its package.
+        texts: as it is, and the other one.
+    """
+
+    file: str
+    path: str
+    module: types.ModuleType
+    texts: tuple[str, str]
+
+    def codes(self, name: str) -> list[list[types.CodeType]]:
+        """Return the code of a function in either text; several if several have its name."""
+        return [_codes(text, self.path, name) for text in self.texts]
 
 
 def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[str]]:
@@ -42,7 +62,7 @@ def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[s
         with contextlib.suppress(Misfit):
             _import(change["file"])
     in_memory = _InMemory()
-    # what is given at import before the functions whose defaults are made of it
+    # values of the import before the functions whose defaults are made of them
     misfits = [misfit for change in changes for misfit in _bind(change, roots)]
     misfits += [misfit for change in changes for misfit in _swap(change, roots, in_memory)]
     if misfits and sum(len(change["functions"]) for change in changes) == 1:
@@ -50,67 +70,59 @@ def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[s
     return misfits
 
 
-def _swap(
-    change: dict[str, Any],
-    roots: Sequence[str],
-    in_memory: _InMemory,
-) -> list[list[str]]:
-    """The functions of one file, all at once: their lines are those of the file as it is."""
-    file, names = change["file"], [n for n in change["functions"] if not _at_import(n)]
+def _swap(change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory) -> list[list[str]]:
+    """Replace the functions of one file, all at once; return those that do not fit, with why."""
+    file, names = change["file"], [n for n in change["functions"] if not _is_run_at_import(n)]
     try:
-        path = _path(file, roots)
-        _import(file)
+        imported = _find(file, change["text"], roots)
     except Misfit as why:
         return [[file, name, str(why)] for name in names]
     misfits: list[list[str]] = []
-    instead: dict[_Key, types.CodeType] = {}
+    replacements: dict[_Key, types.CodeType] = {}
     keys: dict[str, list[_Key]] = {}
     defaults: dict[_Key, Defaults] = {}
     for name in names:
         try:
-            if _as_a_whole(change["text"], path, file, name):
+            if _replace_method(imported, name):
                 continue
-            fitting = _instead(change["text"], path, file, name)
-            module, texts = sys.modules[_module(file)], (source.read_text(path), change["text"])
-            methods.lend(module, name, texts, path)
-            given = methods.defaults(module, name, texts)
+            fitting = _fitting_codes(imported, name)
+            methods.lend(imported.module, name, imported.texts, imported.path)
+            other_defaults = methods.defaults(imported.module, name, imported.texts)
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
         keys[name] = list(fitting)
-        instead.update(fitting)
-        if given is not None:
-            defaults.update(dict.fromkeys(fitting, given))
+        replacements.update(fitting)
+        if other_defaults is not None:
+            defaults.update(dict.fromkeys(fitting, other_defaults))
     used: set[_Key] = set()
-    looked_at: set[int] = set()
-    for found in (in_memory.list_in_modules, in_memory.list_in_objects):
-        for function in found(path):
+    visited: set[int] = set()
+    for list_functions in (in_memory.list_in_modules, in_memory.list_in_objects):
+        for function in list_functions(imported.path):
             # the lines of what has been replaced are those of the other text
-            if id(function) in looked_at:
+            if id(function) in visited:
                 continue
-            looked_at.add(id(function))
+            visited.add(id(function))
             own = _key(function.__code__)
-            code = _replaced(function.__code__, instead, used)
+            code = _replace_code(function.__code__, replacements, used)
             if code is not function.__code__:
                 function.__code__ = code
                 if own in defaults:
                     function.__defaults__, function.__kwdefaults__ = defaults[own]
-        if not any(used.isdisjoint(of_name) for of_name in keys.values()):
+        if not any(used.isdisjoint(fitting) for fitting in keys.values()):
             break
-    for name, of_name in keys.items():
-        if used.isdisjoint(of_name):
-            misfits.append([file, name, f"{name} of {file} is not in memory"])
-    return misfits
+    unused = [name for name, fitting in keys.items() if used.isdisjoint(fitting)]
+    return misfits + [[file, name, f"{name} of {file} is not in memory"] for name in unused]
 
 
-def _at_import(name: str) -> bool:
+def _is_run_at_import(name: str) -> bool:
     return name.startswith((bindings.MODULE, bindings.BODY))
 
 
 def _bind(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
     """Give a module, and classes of it, the values that they have in the other text."""
     file, misfits = change["file"], []
-    for piece in filter(_at_import, change["functions"]):
+    for piece in filter(_is_run_at_import, change["functions"]):
         try:
             bindings.put(other_values(file, piece, change["text"], roots))
         except Misfit as why:
@@ -120,16 +132,14 @@ def _bind(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
 
 def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list[bindings.Binding]:
     """Return the values that another text of its file gives a module or a class: ``bindings``."""
-    path = _path(file, roots)
-    _import(file)
-    texts = source.read_text(path), text
-    return bindings.find_other_bindings(sys.modules[_module(file)], piece, texts)
+    imported = _find(file, text, roots)
+    return bindings.find_other_bindings(imported.module, piece, imported.texts)
 
 
 def other_code(
     change: dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
 ) -> tuple[types.CodeType, tuple[Defaults | None, Defaults | None]]:
-    """The other code of a function that runs here, and the defaults of both where they differ.
+    """Return the other code of a function that runs here, and the defaults of both, if other ones.
 
     The function's module is lent what the other code uses.
 
@@ -145,37 +155,34 @@ def other_code(
     Raises:
         Misfit: there is none that could be called in its place.
     """
-    file = change["file"]
-    path = _path(file, roots)
-    instead = _instead(change["text"], path, file, name)
-    if _key(code) not in instead:
-        raise Misfit(f"{name} of {file} is made in more than one way")
-    module, texts = sys.modules[_module(file)], (source.read_text(path), change["text"])
-    methods.lend(module, name, texts, path)
-    defaults = [methods.defaults(module, name, pair) for pair in (texts[::-1], texts)]
-    return instead[_key(code)], (defaults[0], defaults[1])
+    imported = _find(change["file"], change["text"], roots)
+    fitting, texts = _fitting_codes(imported, name), imported.texts
+    if _key(code) not in fitting:
+        raise Misfit(f"{name} of {imported.file} is made in more than one way")
+    methods.lend(imported.module, name, texts, imported.path)
+    own, other = (methods.defaults(imported.module, name, pair) for pair in (texts[::-1], texts))
+    return fitting[_key(code)], (own, other)
 
 
-def _as_a_whole(text: str, path: str, file: str, name: str) -> bool:
-    """Take away a method that the other text does not have, or put one that it has alone.
+def _replace_method(imported: _Imported, name: str) -> bool:
+    """Remove a method that the other text does not have, or put the whole of it into its class.
 
-    Or one that is decorated otherwise, or with other setters, or that asks its class for the next
-    one, ``super()``, on one side alone.
+    The whole: where one text alone has it, decorates it otherwise, gives it other setters, or calls
+    ``super()`` in it. Return whether one of this was done.
     """
-    new, old = _codes(text, path, name), _codes(source.read_text(path), path, name)
+    old, new = imported.codes(name)
     if "." not in name or not (old or new):
         return False
-    if old and new and _fits(old, new, name, (source.read_text(path), text)):
+    if old and new and _fits(old, new, name, imported.texts):
         return False
-    module = sys.modules[_module(file)]
     try:
         if new:
-            methods.lend(module, name, (source.read_text(path), text), path)
-            methods.put(module, name, text, path)
+            methods.lend(imported.module, name, imported.texts, imported.path)
+            methods.put(imported.module, name, imported.texts[1], imported.path)
         else:
-            methods.take_away(module, name)
+            methods.take_away(imported.module, name)
     except Exception as why:  # whatever its decorators and defaults raise
-        raise Misfit(f"{name} of {file} as a whole: {why}") from None
+        raise Misfit(f"{name} of {imported.file} as a whole: {why}") from None
     return True
 
 
@@ -187,27 +194,28 @@ def _fits(
         return True
     if len(old) != len(new) or methods.decorated_otherwise(name, texts):
         return False
-    around = [
-        set(old_code.co_freevars) ^ set(new_code.co_freevars)
-        for old_code, new_code in zip(old, new, strict=False)
-    ]
-    return len(old) != 1 or around != [{"__class__"}]
+    return len(old) != 1 or {*old[0].co_freevars} ^ {*new[0].co_freevars} != {"__class__"}
 
 
-def _instead(text: str, path: str, file: str, name: str) -> dict[_Key, types.CodeType]:
+def _fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
     """Return the functions of the file under that name, each with its other code."""
-    new, old = _codes(text, path, name), _codes(source.read_text(path), path, name)
+    old, new = imported.codes(name)
     if not old or not new:
-        raise Misfit(f"there is no {name} in {file}")
+        raise Misfit(f"there is no {name} in {imported.file}")
     # of one name are a property and its setter
     if len(old) != len(new):
         raise Misfit(f"{name} is not there as many times as in the other code")
-    if any(
-        old_code.co_freevars != new_code.co_freevars
-        for old_code, new_code in zip(old, new, strict=False)
-    ):
+    pairs = list(zip(old, new, strict=True))
+    if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in pairs):
         raise Misfit(f"{name} refers to other variables around it")
-    return {_key(old_code): new_code for old_code, new_code in zip(old, new, strict=False)}
+    return {_key(old_code): new_code for old_code, new_code in pairs}
+
+
+def _find(file: str, text: str, roots: Sequence[str]) -> _Imported:
+    """Import a file below one of the roots, and return it with another text."""
+    path = _path(file, roots)
+    _import(file)
+    return _Imported(file, path, sys.modules[_module(file)], (source.read_text(path), text))
 
 
 def _path(file: str, roots: Sequence[str]) -> str:
@@ -238,7 +246,7 @@ _real = lru_cache(maxsize=None)(os.path.realpath)
 
 @cache
 def _read(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
-    """The code of a module, and the first lines of its functions by qualified name."""
+    """Return the code of a module, and the first lines of its functions by qualified name."""
     try:
         module = compile(text, path, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -250,42 +258,32 @@ def _read(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
 
 
 def _codes(text: str, path: str, name: str) -> list[types.CodeType]:
-    """The code of a function of a source text; several if several have its name."""
     module, lines = _read(text, path)
-    last = name.rpartition(".")[2]
-    codes = [code for code in inside(module) if code.co_name == last]
-    return [code for code in codes if code.co_firstlineno in lines.get(name, ())]
+    last, first_lines = name.rpartition(".")[2], lines.get(name, ())
+    codes = [code for code in inner_codes(module) if code.co_name == last]
+    return [code for code in codes if code.co_firstlineno in first_lines]
 
 
 def _key(code: types.CodeType) -> _Key:
     return code.co_name, code.co_firstlineno
 
 
-def _replaced(
-    code: types.CodeType, instead: dict[_Key, types.CodeType], used: set[_Key]
+def _replace_code(
+    code: types.CodeType, replacements: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
     """Return the replacement of a code object; itself if neither it nor code inside it has one."""
-    if _key(code) in instead:
+    if _key(code) in replacements:
         used.add(_key(code))
-        return instead[_key(code)]
+        return replacements[_key(code)]
     # functions inside are made anew from it with every call
-    made = tuple(
-        _replaced(constant, instead, used) if isinstance(constant, types.CodeType) else constant
+    constants = tuple(
+        _replace_code(constant, replacements, used)
+        if isinstance(constant, types.CodeType)
+        else constant
         for constant in code.co_consts
     )
-    same = all(
-        made_constant is constant
-        for made_constant, constant in zip(made, code.co_consts, strict=False)
-    )
-    return code if same else code.replace(co_consts=made)
-
-
-def inside(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code objects within one, at any depth."""
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield constant
-            yield from inside(constant)
+    is_same = all(map(operator.is_, constants, code.co_consts))
+    return code if is_same else code.replace(co_consts=constants)
 
 
 class _InMemory:
@@ -317,7 +315,7 @@ class _InMemory:
 
 
 def _modules() -> list[types.ModuleType]:
-    """Those that have been imported from a file."""
+    """Return the modules that were imported from a file."""
     every = list(sys.modules.values())
     return [module for module in every if "__file__" in getattr(module, "__dict__", ())]
 

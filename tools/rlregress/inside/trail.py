@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from types import CodeType
 from typing import Any
 
 import gymnasium
@@ -18,7 +17,7 @@ import torch
 
 from rlregress import source
 from rlregress.inside.events import Places
-from rlregress.inside.lines import own_lines
+from rlregress.inside.lines import inner_codes, own_lines
 from rlregress.inside.optimizers import hook_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
@@ -195,11 +194,9 @@ def _trace_lines(roots: Sequence[str]) -> Any:
 
 def _executable_lines(path: str, is_script: bool) -> set[int]:
     """Return the lines of all functions of a file; of a script also those of its body."""
-    codes = [compile(source.read_text(path), path, "exec")]
+    body = compile(source.read_text(path), path, "exec")
     lines: set[int] = set()
-    while codes:
-        code = codes.pop()
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+    for code in (body, *inner_codes(body)):
         # CO_OPTIMIZED: a function
         if code.co_flags & 1 or (is_script and code.co_name == "<module>"):
             lines |= own_lines(code)

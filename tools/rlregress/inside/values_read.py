@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlregress import source
-from rlregress.inside import leaves, swap
+from rlregress.inside import leaves
+from rlregress.inside.lines import inner_codes
 
 #: passes of one statement whose values are noted; of others, that there are some.
 _PASSES = 4
@@ -156,7 +157,7 @@ class Watch:
     """
 
     def __init__(self, code: types.CodeType | None, differing: Sequence[Statement]) -> None:
-        self._codes = {code, *swap.inside(code)} if differing and code is not None else set()
+        self._codes = {code, *inner_codes(code)} if differing and code is not None else set()
         self._differing = differing
         self._at = {line: number for number, statement in enumerate(differing)
                     for line in range(statement.first, statement.last + 1)}  # fmt: skip
@@ -279,7 +280,7 @@ def code_of(kind: type, name: str) -> types.CodeType | None:
 
 def names_read(code: types.CodeType) -> set[str]:
     """Return the names of attributes and globals that a code object reads."""
-    return {name for inner in (code, *swap.inside(code)) for name in inner.co_names}
+    return {name for inner in (code, *inner_codes(code)) for name in inner.co_names}
 
 
 def _digest(value: Any) -> str | None:

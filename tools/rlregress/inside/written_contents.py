@@ -289,7 +289,7 @@ def _read_value(name: str, value: Any) -> Iterator[Item]:
 
 
 def _read_tensorboard(content: bytes) -> Iterator[Item]:
-    """Source: tensorflow/core/util/event.proto, and lib/io/record_writer.h for the records."""
+    """Yield the values; format: tensorflow/core/util/event.proto, lib/io/record_writer.h."""
     place, counts = 0, {}  # type: int, dict[str, int]
     while place + 12 <= len(content):
         (length,) = struct.unpack_from("<Q", content, place)

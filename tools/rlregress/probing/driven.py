@@ -48,7 +48,7 @@ class ScriptedEnvs:
 
     @property
     def steps(self) -> int:
-        """Steps taken, over all environments."""
+        """Return the steps taken, over all environments."""
         return sum(len(environment.received) for environment in self.environments)
 
     @contextmanager

@@ -182,7 +182,7 @@ class Transitions:
     terminated: np.ndarray | None
 
     def in_rows_of(self, steps: int) -> Transitions:
-        """Shorter segments, of a framework that updates more often, put together."""
+        """Join shorter segments, of a framework that updates more often."""
 
         def joined(rows: Any) -> Any:
             if rows is None or rows.shape[1] >= steps:

@@ -95,12 +95,12 @@ class Scripted(gymnasium.Env):
 
 
 def end_after(steps: int) -> list[float]:
-    """The script of an end at the last of every ``steps`` steps."""
+    """Return the script of an end at the last of every ``steps`` steps."""
     return [0.0] * (steps - 1) + [1.0]
 
 
 def counting(steps: int, make: Callable[..., Any] = Scripted, **script: Any) -> Any:
-    """An environment whose observation is the number of steps done, up to ``steps``.
+    """Return an environment whose observation is the number of steps done, up to ``steps``.
 
     Args:
         make: makes the environment of such a script.
@@ -110,7 +110,7 @@ def counting(steps: int, make: Callable[..., Any] = Scripted, **script: Any) -> 
 
 
 def ending_both_ways() -> Scripted:
-    """It counts the steps of an episode: three up to a truncation, two to a termination."""
+    """Return an environment that counts steps: three to a truncation, two to a termination."""
     return Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],
         next_observations=[1.0, 2.0, 3.0, 1.0, 2.0],

@@ -45,7 +45,7 @@ class Seeds:
 
     @classmethod
     def all(cls, seed: int) -> Seeds:
-        """The same number for every source."""
+        """Return the same seed for every source."""
         return cls(**{spec.name: seed for spec in fields(cls)})
 
 
@@ -99,9 +99,9 @@ class Stream:
 
     @contextmanager
     def drawn(self) -> Iterator[None]:
-        """Within, the generators go on where this stream was left; outside, as if it had not been.
+        """Let the generators go on where this stream was left; restore them after the block.
 
-        Nothing of this is seen by generators that belong to an object.
+        Generators that belong to an object are left alone.
         """
         with restored_states():
             if self._state is None:
@@ -115,7 +115,7 @@ class Stream:
 
 
 def from_stream(kind: Any, stream: Stream) -> Any:
-    """A subclass of a replay buffer whose samples are drawn from a stream."""
+    """Return a subclass of a replay buffer that draws its samples from a stream."""
 
     class Sampled(kind):
         """Samples as ever."""
@@ -128,7 +128,7 @@ def from_stream(kind: Any, stream: Stream) -> Any:
 
 
 def arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
-    """A state dictionary as copies in NumPy."""
+    """Return copies of the tensors of a state dictionary as arrays."""
     return {
         name: tensor.detach().cpu().numpy().copy()
         for name, tensor in state.items()

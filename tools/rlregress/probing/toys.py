@@ -90,7 +90,7 @@ class Ends(gymnasium.Env):
         self._goal = np.zeros(2, np.float32)
 
     def reset(self, *, seed: Any = None, options: Any = None) -> Any:
-        """A state near zero, drawn from the environment's own generator."""
+        """Return a state near zero, drawn from the environment's own generator."""
         super().reset(seed=seed)
         self._episode, self._t = self._episode + 1, 0
         self._state = self.np_random.uniform(-0.5, 0.5, size=3)
@@ -99,7 +99,7 @@ class Ends(gymnasium.Env):
         return self._observed(), {}
 
     def step(self, action: Any) -> Any:
-        """The next state, a reward that depends on state and action, and the flags of the turn."""
+        """Return the next state, a reward that depends on state and action, and flags by turns."""
         push = self._push(action)
         self._t += 1
         self._state = _MIX @ self._state + 0.3 * np.array([push[0], push[1], push.sum()])
@@ -113,7 +113,7 @@ class Ends(gymnasium.Env):
         return observation, reward, ended and terminates, ended and truncates, {}
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
-        """Zero near the goal, otherwise minus one; goals [.., 2] give rewards [..]."""
+        """Return zero near the goal, otherwise minus one; goals [.., 2] give rewards [..]."""
         distance = np.sqrt(np.sum((np.asarray(achieved_goal) - desired_goal) ** 2, axis=-1))
         return -(distance > 0.5).astype(np.float32)
 
@@ -157,7 +157,7 @@ class Ends(gymnasium.Env):
 
 
 def _draw_observation(state: Any, shape: Any) -> Any:
-    """Pixels whose brightness rises along the axes as the state says."""
+    """Return pixels whose brightness rises along the axes in proportion to the state."""
     slopes = [np.linspace(-1.0, 1.0, size) for size in shape]
     rise = sum(
         number * slope.reshape([-1 if i == axis else 1 for i in range(3)])

@@ -69,7 +69,7 @@ def regression_target(update: Callable[[], Any]) -> float:
 
 
 def only(numbers: list[float]) -> float:
-    """The one number of a list; RuntimeError if there are more or none."""
+    """Return the one number of a list; raise RuntimeError if there are more or none."""
     if len(numbers) != 1:
         raise RuntimeError(f"expected one step of the optimiser, saw {len(numbers)}")
     return numbers[0]

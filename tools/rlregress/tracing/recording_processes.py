@@ -52,7 +52,7 @@ class Side:
     portable: bool = False
 
     def environment(self) -> dict[str, str]:
-        """The variables of a process on this side: one thread, fixed hashes, nothing of pytest."""
+        """Return the variables of a process: one thread, fixed hashes, nothing of pytest."""
         variables = child_environment.make_environment(
             self.variables, compiled=False, portable=self.portable
         )
@@ -78,12 +78,12 @@ def current_paths() -> tuple[str, ...]:
 
 
 def start(module: str, side: Side, job: Path) -> list[str]:
-    """The command that runs a module of this package on a side."""
+    """Return the command that runs a module of ``inside`` on a version."""
     return [side.python, "-c", _START.format(module=module), str(job)]
 
 
 def current(label: str, portable: bool = False) -> Side:
-    """The environment of this process, or the same in portable arithmetic."""
+    """Return the environment of this process, or the same in portable arithmetic."""
     return Side(label, paths=current_paths(), portable=portable)
 
 

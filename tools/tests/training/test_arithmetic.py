@@ -44,7 +44,6 @@ def test_portable_settings_are_honoured():
     """A process that starts with them reports portable arithmetic, and no warning comes of them."""
     reported = run_python(["-c", _PRINTED])
     assert arithmetic.explain_native(reported) == ""
-    assert arithmetic.name_arithmetic(reported) == "portable"
 
 
 def test_the_stored_digests_are_of_the_operations_of_the_canary():
@@ -100,7 +99,6 @@ def test_settings_that_come_too_late_are_native():
         f"os.environ.update(arithmetic.portable_variables())\n{_PRINTED}"
     )
     reported = run_python(["-c", late], portable=False)
-    assert arithmetic.name_arithmetic(reported) == "native"
     assert "mkl products AUTO, expected COMPATIBLE" in arithmetic.explain_native(reported)
 
 
