@@ -184,6 +184,12 @@ def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     return np.array([moves[0][1] if moves else 0.0])
 
 
+def hard_update_period(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
+    """Environment steps from one update of the target network to the next, with one of each."""
+    moves, _ = _moves(make, Settings(steps=int(i["steps"]), target_every=int(i["interval"])))
+    return np.diff([steps for steps, _ in moves[:3]]).astype(np.float64)
+
+
 def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """The probability of a random action at both ends and on the way.
 

@@ -121,6 +121,8 @@ class DiscreteAgent:
             "updates": updated and updates % interval == 0,
             "every_update": updated,
             "every_step": True,
+            "steps_and_one": steps % (interval + 1) == 0,
+            "steps_less_one": steps % (interval - 1) == 0,
         }[self.interval_counts]
 
     def run(self, begin=nothing, between=nothing):

@@ -104,6 +104,15 @@ KNOWN = {
             "not_updated": {"interval_counts": "never"},
         },
     ),
+    "target.hard_update_period": (
+        dqn.hard_update_period,
+        {
+            "interval": {},
+            "interval_plus_one": {"interval_counts": "steps_and_one"},
+            "interval_minus_one": {"interval_counts": "steps_less_one"},
+            "always": {"interval_counts": "every_step"},
+        },
+    ),
     "dqn.epsilon.schedule": (
         dqn.epsilon_schedule,
         {
@@ -157,7 +166,8 @@ CASES = [
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
     # asked by a probe of each framework, as one of the traps
-    measured = {d.id: set(d.variants) for d in catalogue.family_details("dqn")}
+    details = *catalogue.family_details("dqn"), catalogue.get("target.hard_update_period")
+    measured = {d.id: set(d.variants) for d in details}
     del measured["dqn.exploration.draw"]
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -170,7 +180,7 @@ def test_a_variant_is_told_apart(id, measure, variant, options):
     assert judge_observation(detail, observed).variant_or_reason == variant
 
 
-@pytest.mark.parametrize("id", KNOWN)
+@pytest.mark.parametrize("id", dqn.MEASUREMENTS)
 def test_what_an_entry_observes_is_the_text_of_its_measurement(id):
     """The catalogue says what the measurement does in its own words."""
     measure, _ = KNOWN[id]

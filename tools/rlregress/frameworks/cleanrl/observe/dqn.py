@@ -10,5 +10,6 @@ from rlregress.frameworks.cleanrl.observe.drivers.dqn import measured
 from rlregress.measurements import dqn
 
 PROBES: dict[str, Callable[..., np.ndarray]] = {
-    id: measured(measure) for id, measure in dqn.MEASUREMENTS.items()
+    **{id: measured(measure) for id, measure in dqn.MEASUREMENTS.items()},
+    "target.hard_update_period": measured(dqn.hard_update_period),
 }

@@ -142,39 +142,6 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(counts)
 
 
-def _hard_update_period(source: Source, inputs: Inputs) -> np.ndarray:
-    copies: list[int] = []
-
-    def look(script_run: Any) -> None:
-        # what the step before this one has left behind
-        if "target_network" not in script_run:
-            return
-        networks = script_run["q_network"], script_run["target_network"]
-        before = float(script_run.steps - 1)
-        if script_run.steps > 1 and all(
-            bool((p == before).all()) for p in networks[1].parameters()
-        ):
-            copies.append(script_run.steps - 1)
-        for parameter in networks[0].parameters():
-            torch.nn.init.constant_(parameter, float(script_run.steps))
-
-    run_script(
-        source.script("dqn").path,
-        {
-            "total_timesteps": int(inputs["steps"]),
-            "buffer_size": 100,
-            "batch_size": 2,
-            "learning_starts": 0,
-            "train_frequency": 1,
-            "target_network_frequency": int(inputs["interval"]),
-            "learning_rate": 0.0,
-        },
-        make_env=lambda: Scripted(discrete=2),
-        on_step=look,
-    )
-    return np.diff(copies[:3]).astype(np.float64)
-
-
 def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     buffer = small_runs.off_policy(source, _TD3, steps)["rb"]
@@ -252,7 +219,6 @@ PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     "policy.out_of_bounds": _out_of_bounds,
     "policy.stored_log_prob": _stored_log_prob,
     "networks.critic_count": _critic_count,
-    "target.hard_update_period": _hard_update_period,
     "collection.truncated_flags": _truncated_flags,
     "collection.autoreset": _autoreset,
     "logging.approx_kl": _approx_kl,

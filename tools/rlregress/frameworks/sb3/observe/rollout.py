@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from rlregress.frameworks.sb3 import compat
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import make_constant
+from rlregress.probing.layers import linear_layers, make_constant, ppo_initialisation
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
@@ -44,14 +43,7 @@ def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         policy.mlp_extractor.value_net,
         policy.value_net,
     )
-    layers = [m for part in parts for m in part.modules() if isinstance(m, nn.Linear)]
-    extremes: list[float] = []
-    with torch.no_grad():
-        for layer in layers:
-            singular = torch.linalg.svdvals(layer.weight)
-            extremes += [singular.min().item(), singular.max().item()]
-        largest_bias = max(layer.bias.abs().max().item() for layer in layers)
-    return np.array([*extremes, largest_bias])
+    return np.array(ppo_initialisation([own for part in parts for own in linear_layers(part)]))
 
 
 def _bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:

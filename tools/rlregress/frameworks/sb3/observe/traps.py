@@ -12,7 +12,6 @@ import torch
 from stable_baselines3 import DQN, PPO, SAC, TD3
 
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
-from rlregress.frameworks.sb3.observe.drivers.dqn import Driver
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.probing.framework_errors import raised_in
@@ -134,34 +133,6 @@ def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
-def hard_update_period(driver: Any, inputs: Inputs) -> np.ndarray:
-    """Steps between copies of the target network, of the algorithm that is driven."""
-    agent = constant_agents.make_off_policy(
-        driver.algorithm,
-        Scripted(discrete=2),
-        target_update_interval=int(inputs["interval"]),
-        gradient_steps=0,
-    )
-    online, target = (getattr(agent, name) for name in driver.networks)
-    copies: list[int] = []
-    after_step = agent._on_step
-    step = 0
-
-    def recording() -> None:
-        nonlocal step
-        step += 1
-        # the trained network moves at every step, so that a copy shows
-        for parameter in online.parameters():
-            torch.nn.init.constant_(parameter, float(step))
-        after_step()
-        if all(bool((p == step).all()) for p in target.parameters()):
-            copies.append(step)
-
-    with mock.patch.object(agent, "_on_step", recording):
-        agent.learn(int(inputs["steps"]))
-    return np.diff(copies[:3]).astype(np.float64)
-
-
 def _truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     agent = constant_agents.make_off_policy(TD3, Scripted(), train_freq=steps, gradient_steps=0)
@@ -279,7 +250,6 @@ PROBES: Mapping[str, Probe] = {
     "policy.stored_log_prob": _stored_log_prob,
     "networks.critic_count": _critic_count,
     "dqn.exploration.draw": partial(exploration_draw, DQN),
-    "target.hard_update_period": partial(hard_update_period, Driver),
     "collection.truncated_flags": _truncated_flags,
     "collection.autoreset": _autoreset,
     "logging.approx_kl": _approx_kl,

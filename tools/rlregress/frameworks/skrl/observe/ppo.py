@@ -15,7 +15,7 @@ from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
 from rlregress.probing.driven import fill
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import linear_layers, log_epsilon, make_constant
+from rlregress.probing.layers import linear_layers, log_epsilon, make_constant, ppo_initialisation
 from rlregress.probing.scripted import Scripted
 
 
@@ -90,15 +90,7 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     dimensions = int(inputs["observation_dimensions"]), int(inputs["action_dimensions"])
     training = instantiated.Settings(sizes, "elu", *dimensions)
     layers = linear_layers(training.policy(stochastic=True)) + linear_layers(training.values(False))
-    weights = [layer.weight.detach() for layer in layers]
-    extremes = np.array([torch.linalg.svdvals(w)[[-1, 0]].numpy() for w in weights])
-    if np.any(extremes[:, 1] > 1.01 * extremes[:, 0]):
-        # no multiples of orthogonal ones
-        largest = [float(w.abs().max()) * w.shape[1] ** 0.5 for w in weights]
-        extremes = np.repeat(-np.round(largest, 1), 2)
-    biases = [layer.bias.detach().numpy() for layer in layers]
-    uneven = any(np.ptp(bias) > 0.0 for bias in biases)
-    return np.array([*np.ravel(extremes), -1.0 if uneven else max(b.max() for b in biases)])
+    return np.array(ppo_initialisation(layers))
 
 
 def _log_std(inputs: Inputs) -> np.ndarray:
