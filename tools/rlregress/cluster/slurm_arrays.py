@@ -123,7 +123,7 @@ def _run_slurm_command(command: Sequence[str]) -> str:
         raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise UserError(
-            f"{command[0]} did not answer in {run_one.SLURM_TIMEOUT_SECONDS} s"
+            f"{command[0]} did not answer in {run_one.SLURM_TIMEOUT_SECONDS} s; try again"
         ) from None
     if completed.returncode:
         raise UserError(f"{command[0]} refused: {' '.join(completed.stderr.split())}")

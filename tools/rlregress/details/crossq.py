@@ -61,7 +61,7 @@ def _biased(i: Inputs) -> float:
 
 
 def _variance_for_deviation(share: float) -> Callable[[Inputs], float]:
-    """Return a variance that, moved a share of the way, gives the deviation moved that share."""
+    """Return the new variance whose running average is the square of that of deviations."""
     return lambda i: ((1.0 + share * (_unbiased(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
 
 

@@ -143,8 +143,8 @@ def _makespan(makespan: Makespan, processes: int) -> str:
         for amount in (makespan.seconds, makespan.low, makespan.high, makespan.bound)
     )
     return (
-        f"makespan with {processes} at a time, longest first, starts included: {seconds:.1f} "
-        f"{unit} ({low:.1f} to {high:.1f}); no order takes less than {bound:.1f}"
+        f"time until the last run ends, with {processes} at a time: {seconds:.1f} {unit} "
+        f"({low:.1f} to {high:.1f}); no order of the runs takes less than {bound:.1f}"
     )
 
 

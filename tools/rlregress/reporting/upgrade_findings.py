@@ -64,7 +64,7 @@ class PinnedRepository:
     pins: Mapping[str, int] = field(default_factory=dict)
 
     def pin(self, packages: Iterable[str]) -> tuple[str, int]:
-        """Lock file and line of the first of some packages that it pins."""
+        """Return the lock file and the line that pins the first of these packages; else line 1."""
         lines = (self.pins[package] for package in packages if package in self.pins)
         return self.lock, next(lines, 1)
 

@@ -230,7 +230,7 @@ def simulate_looks(
 def drop_observed_beyond(
     floor: float, stored: int, new: int, sd: float, power: float = 0.8
 ) -> float:
-    """Return the drop that is observed beyond a floor with the stated power, rejected or not.
+    """Return the true drop whose observed value exceeds a floor with the stated power.
 
     Args:
         floor: in the unit of ``sd``.

@@ -87,7 +87,7 @@ def test_a_plan_of_a_study_states_its_hours(tmp_path):
     assert min(seconds) > 600.0
     assert f"in all {5 * sum(seconds) / 3600:.1f} core-hours" in lines[-2]
     assert lines[-2].endswith("and what 299 evaluations on the way take")
-    assert lines[-1].startswith("makespan with 2 at a time, longest first, starts included: ")
+    assert lines[-1].startswith("time until the last run ends, with 2 at a time: ")
 
 
 def test_cells_of_another_set_name_it():
