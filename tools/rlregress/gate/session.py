@@ -152,7 +152,7 @@ class Session:
         elif stored is not None:
             if stored.failed == len(stored.runs):
                 raise UserError(
-                    f"{baseline_runs.baseline_path(cell)} holds {stored.failed} runs, and all "
+                    f"{baseline_runs.baseline_path(cell)} holds {stored.failed} runs, all "
                     "failed; record it again, with --replace"
                 )
             baseline_runs.check_hyperparameters(stored, job.hyperparameters)

@@ -95,7 +95,7 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
     """
     if damaged:
         return (
-            "Set damaged records aside: rlregress runs status --verify --set-aside; then launch "
+            "Set damaged records aside: rlregress runs status --verify --set-aside, and launch "
             "again to repeat their runs"
         )
     if wrong:

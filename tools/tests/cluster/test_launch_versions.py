@@ -104,7 +104,7 @@ def test_environments_of_another_user_are_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "getgroups", lambda: [54321])
     commands_versions._check_owner(tmp_path)
     tmp_path.chmod(0o777)
-    with pytest.raises(UserError, match="are not used"):
+    with pytest.raises(UserError, match="others may change them: everybody may write to it"):
         commands_versions._check_owner(tmp_path)
     monkeypatch.setenv(checkpoint.TRUST, "1")
     commands_versions._check_owner(tmp_path)

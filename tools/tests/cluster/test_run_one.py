@@ -199,7 +199,7 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
         (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
         (errno.EDQUOT, True, "make room in {0}"),
         (errno.ENOENT, False, "the folder {0} no longer exists: restore it, and start it"),
-        (errno.ESTALE, False, "the folder {0} is not there any more"),
+        (errno.ESTALE, False, "the folder {0} no longer exists"),
         (errno.EACCES, True, "see that you may write to {0}, or name another folder"),
         (errno.EROFS, True, "see that you may write to {0}"),
         (errno.EIO, True, "see that {0} can be used"),
@@ -322,7 +322,7 @@ def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
         return attempt
 
     monkeypatch.setattr(Store, "claim", without_folder)
-    text = "could not be written to .*: No such file .*; the folder .* is not there"
+    text = "could not be written to .*: No such file .*; the folder .* no longer exists"
     with pytest.raises(UserError, match=text):
         worker_launch.do_run(job, store)
     assert store.find_record(job) is None

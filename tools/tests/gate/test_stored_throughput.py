@@ -261,7 +261,7 @@ def test_impossible_requests_are_errors(name, folder):
     """One process has no deviation; missing throughput names its command; a copy has none."""
     with pytest.raises(UserError, match="--throughput is 1, expected 2 or more processes"):
         stored_throughput.record_throughput(name, 1)
-    with pytest.raises(UserError, match=f"stored of '{name}'; .*rlregress baseline record"):
+    with pytest.raises(UserError, match=f"of '{name}' is stored; .*rlregress baseline record"):
         baseline._print_throughput((name,), 0)
     with pytest.raises(UserError, match="sb3@9"):
         baseline._print_throughput(("sb3@9",), 0)

@@ -28,8 +28,8 @@ class Browser:
     """One browser with one page; ends with the block.
 
     Attributes:
-        said: what was written to the console, or went wrong, since the page was opened.
-        asked: addresses that were asked for since then.
+        messages: what was written to the console, or went wrong, since the page was opened.
+        requests: addresses that were requested since then.
     """
 
     def __enter__(self) -> Browser:

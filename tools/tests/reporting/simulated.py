@@ -59,7 +59,7 @@ def run_entries(cells: Mapping[str, Baseline], loss: Mapping[str, float]) -> lis
 
     Args:
         cells: name of a cell -> the stored runs that it is judged by.
-        lost: name of a cell -> share of the mean return that its new runs lose; others: none.
+        loss: name of a cell -> share of the mean return that its new runs lose; others: none.
     """
     records = {
         n: new_records(n, s, loss.get(n, 0.0), SEQUENTIAL_LOOKS.max_runs) for n, s in cells.items()
