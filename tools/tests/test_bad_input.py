@@ -367,9 +367,12 @@ HEADER = {"schema": SCHEMA, "failure": "", "seeded": [], "lines": {}}
     [(b"no trace", ("it is not compressed with gzip, as traces are", "; record it again")),
      (gzip.compress(b"{}\n" * 9)[:-9], ("it is cut off or damaged", "; record it again")),
      (b"", ("it is cut off or damaged", "; record it again")),
+     # of an older release, or a newer one
+     (gzip.compress(json.dumps({**HEADER, "schema": SCHEMA - 1}).encode()),
+      (f"key 'schema' is {SCHEMA - 1}, expected {SCHEMA}", "; record it again")),
      # two of nothing are not equal
      (gzip.compress(json.dumps(HEADER).encode()), ("holds no events, and nothing is compared",))],
-    ids=["text", "cut", "nothing", "no events"],
+    ids=["text", "cut", "nothing", "schema", "no events"],
 )  # fmt: skip
 def test_a_damaged_trace(command, tmp_path, content, parts):
     """A file that is no trace says why in words, not as Python shows its error."""

@@ -59,9 +59,8 @@ def measure_rounding(
     # an error of one version alone is none
     if not complete or bool(new.failure) != bool(old.failure):
         return comparison
-    courses = [_main(copy) for copy in complete]
-    ends = [_find_departure(old_events, course) for course in courses]
-    limits = _limits(old_events, courses, ends)
+    deviations = [_find_deviations(old_events, _main(copy)) for copy in complete]
+    ends, limits = [*map(len, deviations)], _find_limits(old_events, deviations)
     departure = _find_excess(old_events, new_events, limits)
     number, part = departure or (len(limits), "")
     if departure is not None and number < min(ends):
@@ -72,26 +71,28 @@ def measure_rounding(
         first = Divergence(kind=kind, part=part, old=x, new=y, before=before)
         return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
     first_rounding = comparison.rounding or comparison.first
-    old_part, new_part = _cut(old, old_events, number), _cut(new, new_events, number)
-    words = _find_other_words(old_part, new_part, [
-        (_cut(old, old_events, min(end, number)), _cut(copy, course, min(end, number)))
-        for copy, course, end in zip(complete, courses, ends, strict=True)
-    ])  # fmt: skip
+    old_part, new_part = _cut_trace(old, number), _cut_trace(new, number)
+    up_to_departures = [
+        (_cut_trace(old, min(end, number)), _cut_trace(copy, min(end, number)))
+        for copy, end in zip(complete, ends, strict=True)
+    ]
+    words = _find_other_words(old_part, new_part, up_to_departures)
     if words is not None:
         return replace(comparison, verdict="diverged", first=words, rounding=first_rounding)
     if comparison.verdict == "diverged":
         compared = len(old_part.events)
-        rest = max(len(old.events) - compared, len(new.events) - len(new_part.events))
-        comparison = replace(comparison, compared=compared, not_compared=rest)
+        remaining = max(len(old.events) - compared, len(new.events) - len(new_part.events))
+        comparison = replace(comparison, compared=compared, not_compared=remaining)
     # what is close by the usual limits is compared to its end
     return replace(comparison, verdict="close", first=first_rounding, rounding=None, growth=())
 
 
-def _cut(trace: Trace, main: Sequence[Event], number: int) -> Trace:
+def _cut_trace(trace: Trace, number: int) -> Trace:
     """Return the events before one of its main events; all of them if there is no such event."""
-    if number >= len(main):
-        return trace
-    return replace(trace, events=trace.events[: main[number].index])
+    main = _main(trace)
+    return replace(
+        trace, events=trace.events[: main[number].index] if main[number:] else trace.events
+    )
 
 
 def _find_other_words(
@@ -120,31 +121,29 @@ def _main(trace: Trace) -> list[Event]:
     return [event for event in trace.events if event.kind not in INCIDENTAL]
 
 
-def _find_departure(old: Sequence[Event], copy: Sequence[Event]) -> int:
-    """Return the number of the first event in which a copy does something else."""
-    for number, (x, y) in enumerate(zip(old, copy, strict=False)):
-        if x.key != y.key or any(gap > GROWN for _, gap in event_differences(x, y)):
-            return number
-    return min(len(old), len(copy))
+def _find_deviations(old: Sequence[Event], copy: Sequence[Event]) -> list[float]:
+    """Return how far each event of a copy deviates, up to where it does something else."""
+    deviations: list[float] = []
+    for x, y in zip(old, copy, strict=False):
+        largest = max((gap for _, gap in event_differences(x, y)), default=0.0)
+        if x.key != y.key or largest > GROWN:
+            break
+        deviations.append(largest)
+    return deviations
 
 
-def _limits(
-    old: Sequence[Event], copies: Sequence[Sequence[Event]], ends: Sequence[int]
-) -> list[float]:
+def _find_limits(old: Sequence[Event], deviations: Sequence[Sequence[float]]) -> list[float]:
     """Return for each event the allowed deviation, up to where the last copy departs.
 
     As far as the furthest copy within the same update, or before it, and a few times more.
 
     Args:
-        ends: where each copy departs; what it does from there on allows nothing.
+        deviations: of each copy, up to where it departs.
     """
     limits: list[float] = []
-    largest, start_event, last = 0.0, 0, max(ends)
+    largest, start_event, last = 0.0, 0, max(map(len, deviations))
     for number in range(last):
-        for copy, end in zip(copies, ends, strict=True):
-            if number < end:
-                gaps = event_differences(old[number], copy[number])
-                largest = max([largest, *(gap for _, gap in gaps)])
+        largest = max([largest, *(copy[number] for copy in deviations if number < len(copy))])
         if old[number].kind == "optimizer" or number == last - 1:
             limits += [FURTHER * largest + _UNIT] * (number + 1 - start_event)
             start_event = number + 1

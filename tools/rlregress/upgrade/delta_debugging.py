@@ -407,10 +407,12 @@ def _minimize(
     size = len(needed) // 2
     while size:
         parts = [needed[n : n + size] for n in range(0, len(needed), size)]
-        rests = [tuple(function for function in needed if function not in part) for part in parts]
-        trials = yield from _run_trials(state, [rest for rest in rests if rest])
+        remainders = [
+            tuple(function for function in needed if function not in part) for part in parts
+        ]
+        trials = yield from _run_trials(state, [r for r in remainders if r])
         results.update(trials)
-        enough = [r for r in rests if r in trials and trials[r].outcome == trial.outcome]
+        enough = [r for r in remainders if r in trials and trials[r].outcome == trial.outcome]
         needed, size = (
             (enough[0], min(size, len(enough[0]) // 2)) if enough else (needed, size // 2)
         )

@@ -62,13 +62,13 @@ TRACES = st.builds(lambda body, end: trace([*body, *end]), BODIES, st.sampled_fr
 @st.composite
 def changed(draw):
     """A trace, the same with one number that is far from it, and where."""
-    one = draw(TRACES)
-    number = draw(st.integers(0, len(one.events) - 1))
-    event = one.events[number]
+    old = draw(TRACES)
+    number = draw(st.integers(0, len(old.events) - 1))
+    event = old.events[number]
     name = draw(st.sampled_from(sorted(event.parts)))
     was = event.parts[name].values[0]
-    other = replace(event, parts={**event.parts, name: part(was + draw(st.floats(0.5, 4.0)))})
-    return one, trace([*one.events[:number], other, *one.events[number + 1 :]]), number
+    new = replace(event, parts={**event.parts, name: part(was + draw(st.floats(0.5, 4.0)))})
+    return old, trace([*old.events[:number], new, *old.events[number + 1 :]]), number
 
 
 @given(TRACES)
@@ -83,8 +83,8 @@ def test_a_trace_is_equal_to_itself(one):
 @settings(deadline=None, max_examples=50)
 def test_another_number_is_never_equal(found):
     """Wherever it stands; and nothing before it is blamed for it."""
-    one, other, number = found
-    comparison = compare(one, other)
+    old, new, number = found
+    comparison = compare(old, new)
     assert comparison.verdict == "diverged"
     assert comparison.first.old is None or comparison.first.old.index >= number
 
@@ -105,8 +105,8 @@ def test_another_number_among_equal_ones_is_never_equal():
 @settings(deadline=None, max_examples=25)
 def test_the_verdict_does_not_depend_on_which_is_first(found):
     """Nor does the place."""
-    one, other, _ = found
-    there, back = compare(one, other), compare(other, one)
+    old, new, _ = found
+    there, back = compare(old, new), compare(new, old)
     assert there.verdict == back.verdict
     assert there.first.part == back.first.part
 
@@ -115,11 +115,11 @@ def test_the_verdict_does_not_depend_on_which_is_first(found):
 @settings(deadline=None, max_examples=25)
 def test_lines_that_move_change_nothing(found, shift):
     """A comment above moves all lines of a file."""
-    one, other, _ = found
-    moved = trace([replace(event, line=event.line + shift) for event in other.events])
-    assert compare(one, moved).verdict == compare(one, other).verdict
-    again = trace([replace(event, line=event.line + shift) for event in one.events])
-    assert compare(one, again).verdict == "equal"
+    old, new, _ = found
+    moved = trace([replace(event, line=event.line + shift) for event in new.events])
+    assert compare(old, moved).verdict == compare(old, new).verdict
+    again = trace([replace(event, line=event.line + shift) for event in old.events])
+    assert compare(old, again).verdict == "equal"
 
 
 @given(BODIES, events().filter(lambda event: event.kind == "optimizer"), st.data())
@@ -127,13 +127,13 @@ def test_lines_that_move_change_nothing(found, shift):
 def test_an_update_that_one_version_makes_is_never_equal(body, more, data):
     """However alike the rest is; nothing says that the networks end alike."""
     at = data.draw(st.integers(0, len(body)))
-    one, other = trace(body), trace([*body[:at], more, *body[at:]])
-    assert compare(one, other).verdict == compare(other, one).verdict == "diverged"
+    old, new = trace(body), trace([*body[:at], more, *body[at:]])
+    assert compare(old, new).verdict == compare(new, old).verdict == "diverged"
 
 
 @given(BODIES, events().filter(lambda event: event.kind in ("optimizer", "step")))
 @settings(deadline=None, max_examples=25)
 def test_a_training_that_goes_on_is_never_equal(body, more):
     """Even where the networks end alike."""
-    one, other = trace([*body, FINAL]), trace([*body, more, FINAL])
-    assert compare(one, other).verdict == compare(other, one).verdict == "diverged"
+    old, new = trace([*body, FINAL]), trace([*body, more, FINAL])
+    assert compare(old, new).verdict == compare(new, old).verdict == "diverged"

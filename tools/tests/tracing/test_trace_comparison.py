@@ -597,7 +597,7 @@ def test_networks_that_end_within_a_rounding_are_close():
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "source"),
+    ("first", "second", "source"),
     [
         (
             build_trace("s", [1]),
@@ -609,9 +609,9 @@ def test_networks_that_end_within_a_rounding_are_close():
         (build_trace("b", [1]), build_trace("b", [2]), "something that the tracer does not record"),
     ],
 )
-def test_what_is_not_controlled_is_named(one, other, source):
+def test_what_is_not_controlled_is_named(first, second, source):
     """A training that differs from its own repetition is no evidence, and the source is named."""
-    repeated = Repeated(trace=one, with_itself=compare(one, other), repetition=other)
+    repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
     assert not repeated.repeats
     comparison = "\n".join(repeated.lines())
     assert f"the training does not repeat itself, because of {source}" in comparison

@@ -40,7 +40,7 @@ def packed(*, save=torch.save, **entries):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("|    fps        | 1234 |", "|    fps        | 98   |"),
         ('{"time/fps": 12, "loss": 0.5}', '{"time/fps": 7, "loss": 0.5}'),
@@ -58,15 +58,15 @@ def packed(*, save=torch.save, **entries):
         (" 45%|####   | 9/20 [00:01<00:01,  7.1it/s]\\nend", "end"),
     ],
 )
-def test_what_no_two_runs_have_in_common_is_masked(one, other):
+def test_what_no_two_runs_have_in_common_is_masked(first, second):
     """Times, folders, addresses, random names, warnings and progress bars."""
     written_contents.folders.cache_clear()
-    one, other = one.replace("\\n", "\n"), other.replace("\\n", "\n")
-    assert written_contents.masked(one) == written_contents.masked(other)
+    first, second = first.replace("\\n", "\n"), second.replace("\\n", "\n")
+    assert written_contents.masked(first) == written_contents.masked(second)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("|    loss        | 1.5 |", "|    loss        | 1.6 |"),
         ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}'),
@@ -77,9 +77,9 @@ def test_what_no_two_runs_have_in_common_is_masked(one, other):
         ("learning_starts: 100", "learning_starts: 10"),
     ],
 )
-def test_results_are_not_masked(one, other):
+def test_results_are_not_masked(first, second):
     """Numbers of other names, blanks where no time is shown, and names of folders."""
-    assert written_contents.masked(one) != written_contents.masked(other)
+    assert written_contents.masked(first) != written_contents.masked(second)
 
 
 def test_a_table_is_compared_cell_by_cell_with_its_quotes():
@@ -153,7 +153,7 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "rounds"),
+    ("first", "second", "rounds"),
     [
         ("loss 0.5 at 3", "loss 0.50000001 at 3", True),
         ("| loss | 0.5      |", "| loss | 0.50000001 |", True),
@@ -163,9 +163,9 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
         ("x" * 300 + "a", "x" * 300 + "b", False),
     ],
 )
-def test_numbers_in_a_text_may_round_and_its_words_may_not(one, other, rounds):
+def test_numbers_in_a_text_may_round_and_its_words_may_not(first, second, rounds):
     """Another notation of the same number is a difference of its own."""
-    assert (difference(part(one), part(other)) < 1e-6) is rounds
+    assert (difference(part(first), part(second)) < 1e-6) is rounds
 
 
 def test_a_table_without_names_is_compared_by_its_columns():

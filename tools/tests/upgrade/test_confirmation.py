@@ -93,7 +93,7 @@ def runs(mean: float, seed: int, n: int = 10, deviation: float = 5.0) -> list[fl
     return list(np.random.default_rng(seed).normal(mean, deviation, n))
 
 
-def test_a_drop_from_side_a_trained_again_is_confirmed():
+def test_a_drop_from_the_old_version_trained_again_is_confirmed():
     """Stored runs and the old version at about 225, the new version at 100: the upgrade did it."""
     only = {HOPPER: CELLS[HOPPER]}
     made = confirm(only, {HOPPER: runs(225, 0)}, {HOPPER: runs(100, 1)}, alpha=0.05)
@@ -161,7 +161,7 @@ def critics_told(name, errors, seed=1000):
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("fell", [(), (HOPPER,)], ids=["critic", "both"])
-def test_a_critic_that_side_a_does_not_tell_is_not_confirmed(tmp_path, monkeypatch, fell):
+def test_a_critic_that_the_old_version_does_not_log_is_not_confirmed(tmp_path, monkeypatch, fell):
     """It is said to be missing, not to be as it was; a return that fell too is asked alone."""
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     fresh = critics_told(HOPPER, [None] * 10, 2000)
@@ -225,7 +225,9 @@ PENDULUM = "sb3-ppo-InvertedPendulum-v4-short"
         ),
     ],
 )
-def test_an_alarm_is_inconclusive_where_side_a_cannot_train(tmp_path, missing, reason, message):
+def test_an_alarm_is_inconclusive_where_the_old_version_cannot_train(
+    tmp_path, missing, reason, message
+):
     """An old version whose package is broken confirms nothing; the first line says why."""
     broken = tmp_path / "packages" / missing
     broken.mkdir(parents=True)

@@ -237,7 +237,7 @@ def names(functions):
     return [changed_function.name for changed_function in functions]
 
 
-def test_a_function_that_brings_side_a_back_is_the_only_one(functions):
+def test_a_function_that_brings_the_old_version_back_is_the_only_one(functions):
     """The nearest are reverted one by one, the others by halves; what is not needed is left."""
     recorder = Recorder({"f5": -2.0})
     assert looked(recorder, functions, sac())["sac"].alone == functions[5]

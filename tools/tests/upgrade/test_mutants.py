@@ -177,7 +177,7 @@ def test_what_any_training_sees_is_seen(proved):
     assert turns == [[("a", 3)], [("b", 3), ("c", 3)]]
 
 
-def test_faults_are_seeded_only_where_side_b_has_code(proved):
+def test_faults_are_seeded_only_where_the_new_version_has_code(proved):
     """Not into what is gone, nor into what runs at import; into what is new."""
     proof, _ = proved({"sac": trace(3, 4, 8)}, {}, hows=(REMOVED, ADDED))
     assert (lines(proof.unseen), proof.functions) == ([8], 1)

@@ -33,10 +33,10 @@ def lock(tmp_path):
 
 def test_requirements_are_canonical_and_sorted():
     """The order, the separators and the spelling of a requirement set do not make another set."""
-    one = requested.parse("Torch_RL==0.13.3  tensordict==0.13.0")
-    other = requested.parse("tensordict==0.13.0, Torch_RL==0.13.3")
-    assert one.key == other.key
-    assert one.packages == {"torch-rl", "tensordict"}
+    first = requested.parse("Torch_RL==0.13.3  tensordict==0.13.0")
+    second = requested.parse("tensordict==0.13.0, Torch_RL==0.13.3")
+    assert first.key == second.key
+    assert first.packages == {"torch-rl", "tensordict"}
 
 
 def test_what_is_installed_asks_for_nothing():

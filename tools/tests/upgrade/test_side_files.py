@@ -181,7 +181,7 @@ class Falling:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("old", "new"),
     [
         (0.5, torch.tensor(0.5)),
         (0.5, np.float64(0.5)),
@@ -195,13 +195,13 @@ class Falling:
         (lambda progress: progress, lambda progress: 1.0),
     ],
 )
-def test_values_that_are_others(one, other):
+def test_values_that_are_others(old, new):
     """Another type, dtype, byte order, shape, bit or order is another value."""
-    assert words(one) != words(other)
+    assert words(old) != words(new)
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("old", "new"),
     [
         (Falling(), lambda progress: progress / 2),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
@@ -209,6 +209,6 @@ def test_values_that_are_others(one, other):
         (float("nan"), float("nan")),
     ],
 )
-def test_values_that_are_the_same(one, other):
+def test_values_that_are_the_same(old, new):
     """A schedule is its values; the order of a mapping is none."""
-    assert words(one) == words(other)
+    assert words(old) == words(new)

@@ -137,11 +137,11 @@ def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
 def test_two_unknown_answers_that_differ_are_a_change():
     """Where no variant matches on either side, the numbers decide, finite or not."""
     size = len(np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
-    one, other, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
-    assert len(side_fingerprints.compare_fingerprints(_print(x=one), _print(x=other)).changed) == 1
-    assert side_fingerprints.compare_fingerprints(_print(x=one), _print(x=one)).same == 1
+    old, new, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
+    assert len(side_fingerprints.compare_fingerprints(_print(x=old), _print(x=new)).changed) == 1
+    assert side_fingerprints.compare_fingerprints(_print(x=old), _print(x=old)).same == 1
     assert side_fingerprints.compare_fingerprints(_print(x=nan), _print(x=nan)).same == 1
-    assert [name for name, _ in one.near][:1]
+    assert [name for name, _ in old.near][:1]
 
 
 def test_what_is_recognised_is_listed_first_and_has_a_consequence():
@@ -171,8 +171,8 @@ def test_another_default_is_a_change():
 
 def test_another_default_of_any_class_is_a_change():
     """Parameters of public classes and functions are compared by their own names."""
-    one, other = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
-    sides = [side_fingerprints.Fingerprint({}, (), {}, signatures=side) for side in (one, other)]
+    old, new = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
+    sides = [side_fingerprints.Fingerprint({}, (), {}, signatures=side) for side in (old, new)]
     (only,) = side_fingerprints.changed_defaults(*sides)
     assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
 

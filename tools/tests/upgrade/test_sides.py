@@ -625,9 +625,9 @@ def mine(tmp_path):
 
 def beside(environment, text):
     """The environment, and what it would be with another version installed into it."""
-    old, new = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
-    one, other = with_versions(old, new, [], cached_folders.silent)
-    return [side_environments.prepared(side, []) for side in (one, other)]
+    versions = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
+    sides = with_versions(*versions, [], cached_folders.silent)
+    return [side_environments.prepared(side, []) for side in sides]
 
 
 def test_a_side_beside_an_environment_is_what_pip_would_install_there(

@@ -49,8 +49,8 @@ def plain(tmp_path_factory):
             folder = tmp_path_factory.mktemp(name)
             script = folder / "train.py"
             script.write_text(TABLE["scripts"][name])
-            one, other = (record(script, folder / f"{n}.trace") for n in range(2))
-            known[name] = script, without_unsteady(one, other)
+            first, second = (record(script, folder / f"{n}.trace") for n in range(2))
+            known[name] = script, without_unsteady(first, second)
         return known[name]
 
     return recorded
