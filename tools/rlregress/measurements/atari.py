@@ -57,24 +57,24 @@ def _show_pixel(scene: Callable[..., np.ndarray]) -> Measure:
 
 
 def noop_reset(own: Preprocessing, i: Inputs) -> np.ndarray:
-    """The fewest and the most frames that a reset waits."""
+    """Return the fewest and the most frames that a reset waits."""
     return atari_play.noops(*(atari_play.opening(own.waiting(most)) for most in (False, True)))
 
 
 def fire_reset(own: Preprocessing, i: Inputs) -> np.ndarray:
-    """Actions of a reset, in a game with FIRE and in one without."""
+    """Return the actions of a reset, in a game with FIRE and in one without."""
     parts = (own.part(AtariGame(fire=fire), "FireResetEnv") for fire in (True, False))
     return atari_play.fires(*map(atari_play.opening, parts))
 
 
 def warp_frame(own: Preprocessing, i: Inputs) -> np.ndarray:
-    """Size and colours of a picture that is made smaller."""
+    """Return size and colours of a picture that is made smaller."""
     game = AtariGame(shape=i["picture"].shape, picture=i["picture"])
     return atari_play.warped(own.part(game, "WarpFrame"), i)
 
 
 def image_scaling(own: Preprocessing, i: Inputs) -> np.ndarray:
-    """What enters policy and value network, of each pixel."""
+    """Return the inputs of policy and value network, of each pixel."""
     return np.concatenate([atari_vision.entering(own.vision(pixel)) for pixel in i["pixels"]])
 
 

@@ -185,7 +185,7 @@ def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def hard_update_period(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Environment steps from one update of the target network to the next, with one of each."""
+    """Return the environment steps between the first updates of the target network, [2]."""
     moves, _ = _moves(make, Settings(steps=int(i["steps"]), target_every=int(i["interval"])))
     return np.diff([steps for steps, _ in moves[:3]]).astype(np.float64)
 

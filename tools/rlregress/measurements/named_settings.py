@@ -1,4 +1,4 @@
-"""What the settings of all measurements can do."""
+"""Settings of measurements, by the names that a framework has for them."""
 
 from __future__ import annotations
 

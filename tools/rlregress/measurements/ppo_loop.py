@@ -40,7 +40,7 @@ class Settings(NamedSettings):
         advantage: of every sample, not normalised; value loss and, unless it has a coefficient,
             entropy have no weight in the loss, and gradients are not clipped.
         clip_range, entropy_coefficient: None: as by default.
-        falling: the settings that are to fall linearly to 0, as far as the framework offers it;
+        falling: the settings that have to fall linearly to 0, as far as the framework offers it;
             None: as by default.
     """
 
@@ -62,7 +62,7 @@ class Settings(NamedSettings):
     falling: Collection[str] | None = None
 
     def falls(self, name: str) -> bool:
-        """Return whether a setting is to fall."""
+        """Return whether a setting has to fall."""
         return name in (self.falling or ())
 
     def ratios_of(self, rollout: int) -> Any:
@@ -215,18 +215,18 @@ def _over_training(train: Train, i: Inputs, **options: Any) -> RecordedTraining:
 
 
 def learning_rates(train: Train, i: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
-    """Learning rates of a training over the first one."""
+    """Return the learning rates of a training over the first one."""
     start = float(i["learning_rate"])
     return np.array(_over_training(train, i, learning_rate=start, falling=falling).rates) / start
 
 
-def learning_rates_asked(train: Train, i: Inputs) -> np.ndarray:
-    """Learning rates of a training in which they are to fall."""
+def requested_learning_rates(train: Train, i: Inputs) -> np.ndarray:
+    """Return the same of a training whose learning rate has to fall."""
     return learning_rates(train, i, ("learning_rate",))
 
 
 def lowest_learning_rate(train: Train, i: Inputs) -> np.ndarray:
-    """The lowest learning rate of a training that is no multiple of its rollout."""
+    """Return the lowest learning rate of a training that is no multiple of its rollout."""
     start, steps = float(i["learning_rate"]), int(i["rollout_steps"])
     settings = Settings(
         steps, steps, 1, int(i["total_steps"]), learning_rate=start, falling=("learning_rate",)
@@ -235,7 +235,7 @@ def lowest_learning_rate(train: Train, i: Inputs) -> np.ndarray:
 
 
 def adaptive_learning_rate(train: Train, i: Inputs) -> np.ndarray:
-    """Learning rates after updates of known divergences."""
+    """Return the learning rates after updates of known divergences, over the first one."""
     start, ratios = float(i["learning_rate"]), list(map(diverging, i["divergences"]))
     # one update more shows what the last divergence did; its own does not matter
     total = 2 * (len(ratios) + 1)
@@ -250,20 +250,20 @@ def diverging(divergence: float) -> np.ndarray:
 
 
 def clip_ranges(train: Train, i: Inputs, falling: Collection[str] | None = None) -> np.ndarray:
-    """Clip ranges of a training over the first one, where every ratio is clipped."""
+    """Return the clip ranges of a training over the first one; every ratio is clipped."""
     start = float(i["clip_range"])
     training = _over_training(train, i, ratio=2.0, advantage=1.0, clip_range=start, falling=falling)
     return (-np.array(training.losses) - 1.0) / start
 
 
-def clip_ranges_asked(train: Train, i: Inputs) -> np.ndarray:
-    """Clip ranges that are to fall: alone, then together with the learning rate."""
+def requested_clip_ranges(train: Train, i: Inputs) -> np.ndarray:
+    """Return clip ranges that have to fall: alone, then together with the learning rate."""
     both = ("clip_range",), ("clip_range", "learning_rate")
     return np.concatenate([clip_ranges(train, i, falling) for falling in both])
 
 
 def entropy_coefficients(train: Train, i: Inputs) -> np.ndarray:
-    """Entropy coefficients that are to fall over the first one."""
+    """Return entropy coefficients that have to fall, over the first one."""
     start, falling = float(i["coefficient"]), ("entropy_coefficient",)
     training = _over_training(train, i, advantage=0.0, entropy_coefficient=start, falling=falling)
     return -np.array(training.log_std_gradients) / start
@@ -282,10 +282,10 @@ MEASUREMENTS: Mapping[str, Callable[[Train, Inputs], np.ndarray]] = {
     "ppo.early_stop": early_stop,
     "ppo.vectorisation": vectorisation,
     "ppo.learning_rate.schedule": learning_rates,
-    "ppo.learning_rate.schedule.asked": learning_rates_asked,
+    "ppo.learning_rate.schedule.asked": requested_learning_rates,
     "ppo.learning_rate.negative": lowest_learning_rate,
     "ppo.learning_rate.adaptive": adaptive_learning_rate,
     "ppo.clip_range.schedule": clip_ranges,
-    "ppo.clip_range.schedule.asked": clip_ranges_asked,
+    "ppo.clip_range.schedule.asked": requested_clip_ranges,
     "ppo.entropy.schedule": entropy_coefficients,
 }

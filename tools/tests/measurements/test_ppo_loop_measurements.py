@@ -220,7 +220,10 @@ KNOWN = {
         {"all_environments": {}, "per_environment": {"counts_all": False}},
     ),
     "ppo.learning_rate.schedule": (ppo_loop.learning_rates, FALLING_BY_DEFAULT),
-    "ppo.learning_rate.schedule.asked": (ppo_loop.learning_rates_asked, {"absent": {}, **FALLING}),
+    "ppo.learning_rate.schedule.asked": (
+        ppo_loop.requested_learning_rates,
+        {"absent": {}, **FALLING},
+    ),
     "ppo.learning_rate.negative": (
         ppo_loop.lowest_learning_rate,
         {
@@ -243,7 +246,7 @@ KNOWN = {
     ),
     "ppo.clip_range.schedule": (ppo_loop.clip_ranges, FALLING_BY_DEFAULT),
     "ppo.clip_range.schedule.asked": (
-        ppo_loop.clip_ranges_asked,
+        ppo_loop.requested_clip_ranges,
         {
             "absent": {},
             **FALLING,

@@ -116,7 +116,7 @@ PROBES: dict[tuple[str, str], Raw] = {
     ("ppo.advantage.granularity", "script"): partial(loop.granularity, _SCRIPT),
     ("ppo.iterations", "script"): partial(loop.iterations, _SCRIPT),
     ("ppo.segments", "script"): partial(_segments, "script"),
-    ("ppo.learning_rate.schedule.asked", "script"): partial(loop.learning_rates_asked, _SCRIPT),
+    ("ppo.learning_rate.schedule.asked", "script"): partial(loop.requested_learning_rates, _SCRIPT),
     ("ppo.learning_rate.negative", "script"): partial(loop.lowest_learning_rate, _SCRIPT),
 }
 
