@@ -12,7 +12,7 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -217,12 +217,14 @@ def _get_sandbox(kind, request) -> Sandbox:
 
 def _try_values(sandbox: Sandbox, kind: hostile.Format, cases) -> None:
     for about, content in cases:
-        # there is no file of some contents
-        with suppress(TypeError, ValueError, AttributeError):
+        try:
             dumped = kind.dump(content)
-            for line in kind.commands:
-                sandbox.put(kind, dumped)
-                sandbox.run(kind.name, line, about)
+        except (TypeError, ValueError, AttributeError):
+            # there is no such file
+            continue
+        for line in kind.commands:
+            sandbox.put(kind, dumped)
+            sandbox.run(kind.name, line, about)
 
 
 def _try_contents(sandbox: Sandbox, kind: hostile.Format, cases) -> None:

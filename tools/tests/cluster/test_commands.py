@@ -96,8 +96,8 @@ def test_the_output_of_a_watch_is_harmless(command, tmp_path):
     assert r"bad \x1b]0;title\x07 \x1b[2J" in shown
     assert "\x1b" not in shown
     reader, writer = pty.openpty()
-    command, environment = [sys.executable, "-m", "rlregress"], worker_launch.worker_environment()
-    process = subprocess.Popen([*command, *words], env=environment, stdout=writer)
+    program, environment = [sys.executable, "-m", "rlregress"], worker_launch.worker_environment()
+    process = subprocess.Popen([*program, *words], env=environment, stdout=writer)
     os.close(writer)
     text = b""
     # a terminal that nobody writes to any more is an error to its reader
