@@ -59,8 +59,8 @@ def _expressions(text: str) -> set[str]:
 def _build_models() -> dict[str, Any]:
     """Return the models that a function makes: "module expression" -> what it stands for."""
     return {
-        "faults.fault_tables _file(instrument)": {
-            instrument: fault_tables._file(instrument) for instrument in fault_tables._KEYS
+        "faults.fault_tables _file_model(instrument)": {
+            instrument: fault_tables._file_model(instrument) for instrument in fault_tables._KEYS
         }
     }
 
