@@ -27,29 +27,30 @@ def _spelled(values: object) -> str:
 
 
 def assert_values_near(
-    who: str, setting: str, found: np.ndarray, expected: float | np.ndarray, tolerance: float
+    who: str, setting: str, observed: np.ndarray, expected: float | np.ndarray, tolerance: float
 ) -> None:
     """The learned values [n] are all within ``tolerance`` of the true ones, number or [n]."""
     __tracebackhide__ = True
-    errors = np.abs(np.asarray(found, dtype=np.float64) - expected)
-    if found.size and np.all(errors <= tolerance):
+    errors = np.abs(np.asarray(observed, dtype=np.float64) - expected)
+    if observed.size and np.all(errors <= tolerance):
         return
     raise AssertionError(
         f"{who}, {setting}: expected the values {_spelled(expected)} within {tolerance:g}, "
-        f"found {_spelled(found)}, up to {errors.max(initial=0.0):.3g} away"
+        f"found {_spelled(observed)}, up to {errors.max(initial=0.0):.3g} away"
     )
 
 
 def assert_stored(
-    who: str, what: str, found: np.ndarray | None, expected: Sequence[object] | None
+    who: str, field: str, observed: np.ndarray | None, expected: Sequence[object] | None
 ) -> None:
     """Exactly the expected rows are stored; None for a field that is not stored at all."""
     __tracebackhide__ = True
-    if found is None and expected is None:
+    if observed is None and expected is None:
         return
-    if found is None or expected is None or not np.array_equal(found, np.asarray(expected)):
+    if observed is None or expected is None or not np.array_equal(observed, np.asarray(expected)):
         spelled = [
-            "nothing" if rows is None else f"{what} {_spelled(rows)}" for rows in (expected, found)
+            "nothing" if rows is None else f"{field} {_spelled(rows)}"
+            for rows in (expected, observed)
         ]
         raise AssertionError(f"{who}: expected {spelled[0]} to be stored, found {spelled[1]}")
 
@@ -67,8 +68,8 @@ def assert_rows_belong_together(
     __tracebackhide__ = True
     columns = observations.swapaxes(0, 1)
     numbers = [sorted(set(column[:, ENVIRONMENT].astype(int).tolist())) for column in columns]
-    apart = len(set(map(tuple, numbers))) == len(numbers)
-    if not apart or any(len(column) != 1 for column in numbers):
+    are_distinct = len(set(map(tuple, numbers))) == len(numbers)
+    if not are_distinct or any(len(column) != 1 for column in numbers):
         raise AssertionError(
             f"{who}: expected every column to hold one environment of its own, "
             f"found the environments {numbers} in the columns"
@@ -106,17 +107,17 @@ def _step(place: Sequence[float]) -> str:
 
 
 def assert_rows(
-    who: str, name: str, observations: np.ndarray, found: np.ndarray, expected: np.ndarray
+    who: str, name: str, observations: np.ndarray, values: np.ndarray, expected: np.ndarray
 ) -> None:
     """One field of rows of clocks [rows, ...] is as expected; names the first step where not."""
     __tracebackhide__ = True
-    wrong = ~(np.abs(np.asarray(found, np.float64) - expected) < _CLOSE)
+    wrong = ~(np.abs(np.asarray(values, np.float64) - expected) < _CLOSE)
     rows = np.flatnonzero(wrong.reshape(len(observations), -1).any(axis=1))
     if len(rows):
         first = rows[0]
         raise AssertionError(
             f"{who}: expected the {name} of {_step(observations[first])} to be "
-            f"{_spelled(expected[first])}, found {_spelled(found[first])}; {len(rows)} of "
+            f"{_spelled(expected[first])}, found {_spelled(values[first])}; {len(rows)} of "
             f"{len(observations)} rows are wrong"
         )
 
@@ -163,14 +164,14 @@ def assert_one_transition(
     )
     if terminates and reset_is_next:
         following[ends, clock.TIME] -= clock.TICK / 2
-    for name, found, expected in (
+    for name, values, expected in (
         ("reward", rows.rewards, _rewards(rows)),
         ("next observation", rows.next_observations, following),
         ("end", rows.done, ends),
         ("termination", rows.terminated, ends & terminates),
     ):
-        if found is not None:
-            assert_rows(who, name, observed, found, expected)
+        if values is not None:
+            assert_rows(who, name, observed, values, expected)
 
 
 def assert_one_step_returns(
@@ -198,55 +199,55 @@ def assert_one_step_returns(
     _assert_known(who, rows.observations, steps)
     assert rows.values is not None
     assert rows.returns is not None
-    found = rows.observations.astype(float)
+    places = rows.observations.astype(float)
     values: dict[tuple[float, ...], float] = {}
-    for row, value in zip(map(tuple, found), rows.values.astype(float), strict=True):
+    for row, value in zip(map(tuple, places), rows.values.astype(float), strict=True):
         if abs(values.setdefault(row, value) - value) >= _CLOSE:
             raise AssertionError(
                 f"{who}: expected one value of {_step(row)} as long as nothing is learned, found "
                 f"{_spelled([values[row], value])}"
             )
-    apart = float(np.std(list(values.values())))
-    if apart < 100 * _CLOSE:
+    deviation = float(np.std(list(values.values())))
+    if deviation < 100 * _CLOSE:
         raise AssertionError(
             f"{who}: expected values that tell observations apart, found a standard deviation of "
-            f"{apart:.2g}"
+            f"{deviation:.2g}"
         )
-    latest = {number: max(time for of, time in values if of == number) for number, _ in values}
+    latest = {number: max(time for n, time in values if n == number) for number, _ in values}
     following = list(
-        zip(found[:, clock.ENVIRONMENT], clock.next_time(found[:, clock.TIME]), strict=True)
+        zip(places[:, clock.ENVIRONMENT], clock.next_time(places[:, clock.TIME]), strict=True)
     )
     after = np.array([values.get(place, np.nan) for place in following])
-    ends = np.array([steps[row] for row in map(tuple, found)])
+    ends = np.array([steps[row] for row in map(tuple, places)])
     if value_before_end:
         after = np.where(ends, rows.values, after)
     expected = _rewards(rows) + discount * np.where(~ends | value_after_end, after, 0.0)
-    known = ~np.isnan(expected)
-    for row, place in zip(found[~known], np.array(following)[~known], strict=True):
+    has_value = ~np.isnan(expected)
+    for row, place in zip(places[~has_value], np.array(following)[~has_value], strict=True):
         if place[clock.TIME] <= latest[place[clock.ENVIRONMENT]]:
             raise AssertionError(
                 f"{who}: expected a row with what {_step(row)} led to, found none "
-                f"among {len(found)}"
+                f"among {len(places)}"
             )
-    assert_rows(who, "return", found[known], rows.returns[known], expected[known])
+    assert_rows(who, "return", places[has_value], rows.returns[has_value], expected[has_value])
 
 
 def assert_same_in_each_row(
     who: str,
-    what: str,
-    found: np.ndarray | None,
+    field: str,
+    observed: np.ndarray | None,
     expected: np.ndarray | None,
     tolerance: float = _CLOSE,
 ) -> None:
     """Two numbers of a row, which were computed apart, are the same: float [rows] both."""
     __tracebackhide__ = True
-    assert found is not None
+    assert observed is not None
     assert expected is not None
-    wrong = ~(np.abs(found - expected) < tolerance)
-    if wrong.any() or not found.size:
+    wrong = ~(np.abs(observed - expected) < tolerance)
+    if wrong.any() or not observed.size:
         raise AssertionError(
-            f"{who}: expected the {what} {_spelled(expected[wrong][:5])}, found "
-            f"{_spelled(found[wrong][:5])}; {wrong.sum()} of {len(found)} rows are wrong"
+            f"{who}: expected the {field} {_spelled(expected[wrong][:5])}, found "
+            f"{_spelled(observed[wrong][:5])}; {wrong.sum()} of {len(observed)} rows are wrong"
         )
 
 
@@ -270,12 +271,12 @@ def assert_each_row_read_once(
     assert_each_row_read(who, rows, steps)
     read = Counter(map(tuple, rows.observations.astype(float)))
     read.subtract(steps)
-    too_often = {place: more for place, more in read.items() if more}
+    too_often = {place: extra for place, extra in read.items() if extra}
     if too_often:
-        place, more = next(iter(too_often.items()))
+        place, extra = next(iter(too_often.items()))
         raise AssertionError(
             f"{who}: expected every step to be read once in an epoch, found {_step(place)} read "
-            f"{more} times more than that; {len(too_often)} steps are read too often"
+            f"{extra} times more than that; {len(too_often)} steps are read too often"
         )
 
 
@@ -337,7 +338,7 @@ def assert_climbed(
     actions: np.ndarray,
     discrete: bool,
 ) -> None:
-    """What a rung of the ladder asks for is learned; the message names the suspect.
+    """Assert that an agent has learned a rung of the ladder; the message names the suspect.
 
     Args:
         who: framework and algorithm.
@@ -348,16 +349,18 @@ def assert_climbed(
     """
     __tracebackhide__ = True
     best = ladder.actions(rung, discrete)
-    what, expected, found, tolerance = "value", ladder.values(rung), values, ladder.VALUE_TOLERANCE
+    quantity, tolerance = "value", ladder.VALUE_TOLERANCE
+    learned, expected = values, ladder.values(rung)
     if best is not None:
-        what, expected, found, tolerance = "action", best, actions, ladder.ACTION_TOLERANCE
-    found = np.ravel(found).astype(np.float64)
-    wrong = np.flatnonzero(~(np.abs(found - expected) <= tolerance))
+        quantity, tolerance = "action", ladder.ACTION_TOLERANCE
+        learned, expected = actions, best
+    learned = np.ravel(learned).astype(np.float64)
+    wrong = np.flatnonzero(~(np.abs(learned - expected) <= tolerance))
     if len(wrong):
         first = wrong[0]
         observed = ladder.observations(rung)[first, 0]
         raise AssertionError(
-            f"{who}, rung '{rung.name}': expected the {what} of observation {observed:g} to be "
-            f"{expected[first]:g} within {tolerance:g} ({rung.because}), found {found[first]:.3g}; "
-            f"suspect: {rung.suspect}"
+            f"{who}, rung '{rung.name}': expected the {quantity} of observation {observed:g} to be "
+            f"{expected[first]:g} within {tolerance:g} ({rung.because}), "
+            f"found {learned[first]:.3g}; suspect: {rung.suspect}"
         )

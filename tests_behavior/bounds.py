@@ -25,7 +25,7 @@ class Bounds:
         return (self.high - self.low) / 2
 
     def clipped(self, outputs: np.ndarray) -> np.ndarray:
-        """What is beyond a bound is brought to it."""
+        """Return the outputs with those beyond a bound brought to it."""
         return np.clip(outputs, self.low, self.high)
 
     def squashed(self, outputs: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ class Bounds:
 
 def share_inside(bounds: Bounds, mean: np.ndarray, deviation: np.ndarray) -> float:
     """The probability that a Gaussian is within the bounds, in all dimensions."""
-    ends = [(each - mean) / deviation / math.sqrt(2.0) for each in (bounds.high, bounds.low)]
+    ends = [(bound - mean) / deviation / math.sqrt(2.0) for bound in (bounds.high, bounds.low)]
     shares = [(math.erf(a) - math.erf(b)) / 2 for a, b in zip(*ends, strict=True)]
     return math.prod(shares)
 
@@ -61,21 +61,21 @@ def integral(actions: np.ndarray, log_probs: np.ndarray, dimensions: int, points
     return float(density)
 
 
-def distance(found: np.ndarray, law: np.ndarray) -> float:
+def distance(observed: np.ndarray, law: np.ndarray) -> float:
     """The largest distance of two empirical distribution functions, of numbers [n] and [m].
 
     ``law`` is a large sample, or quantiles, of what is expected; both may hold atoms.
     """
-    places = np.concatenate([found, law])
+    places = np.concatenate([observed, law])
     shares = [
-        np.searchsorted(np.sort(each), places + 1e-6, side="right") / len(each)
-        for each in (found, law)
+        np.searchsorted(np.sort(sample), places + 1e-6, side="right") / len(sample)
+        for sample in (observed, law)
     ]
     return float(np.max(np.abs(shares[0] - shares[1])))
 
 
 def critical_distance(n: int, false_alarm: float) -> float:
-    """What n independent draws of the law itself exceed with at most this probability.
+    """Return the distance that n draws of the law itself exceed with at most this probability.
 
     Dvoretzky, Kiefer and Wolfowitz, with Massart's constant; it holds for laws with atoms too.
     """

@@ -35,11 +35,11 @@ def explored(
         int [steps / 2, 1], step by step of all environments.
     """
     received: list[np.ndarray] = []
-    given = {**setting(framework.name, "bounds", algorithm).hyperparameters, **changes}
+    hyperparameters = {**setting(framework.name, "bounds", algorithm).hyperparameters, **changes}
     asked_for = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Scripted(discrete=ACTIONS, received=received),
-        hyperparameters=given,
+        hyperparameters=hyperparameters,
         total_steps=steps,
         seed=shifted(0),
         prepare=_always_greedy,
@@ -51,18 +51,18 @@ def explored(
 def largest_correlation(values: np.ndarray) -> float:
     """The largest correlation of two environments in time, of [steps, n, dimensions]."""
     pairs = np.triu_indices(values.shape[1], 1)
-    found = [
+    correlations = [
         np.abs(np.corrcoef(values[:, :, dimension].T)[pairs]).max()
         for dimension in range(values.shape[2])
     ]
-    return float(max(found))
+    return float(max(correlations))
 
 
 def largest_share_of_equal_draws(actions: np.ndarray) -> float:
-    """Of the steps [steps, n, 1] in which two environments explore, how many with one action."""
+    """Return the share of steps [steps, n, 1] with one action of two environments that explore."""
     shares = []
-    for one, other in zip(*np.triu_indices(actions.shape[1], 1), strict=True):
-        first, second = actions[:, one, 0], actions[:, other, 0]
+    for first_number, second_number in zip(*np.triu_indices(actions.shape[1], 1), strict=True):
+        first, second = actions[:, first_number, 0], actions[:, second_number, 0]
         both = (first != GREEDY) & (second != GREEDY)
         shares.append(float((first == second)[both].mean()) if both.any() else 0.0)
     return max(shares)
@@ -72,10 +72,10 @@ def assert_draws_of_their_own(who: str, actions: np.ndarray, limit: float) -> No
     """No two of the environments, [steps, n, 1], decide together, or draw the same action."""
     __tracebackhide__ = True
     expected = f"{who}: expected exploration of its own in every environment, found two "
-    found = largest_correlation((actions != GREEDY).astype(float))
-    if not found <= limit:
+    correlation = largest_correlation((actions != GREEDY).astype(float))
+    if not correlation <= limit:
         raise AssertionError(
-            f"{expected}whose decisions to explore have the correlation {found:.2f}"
+            f"{expected}whose decisions to explore have the correlation {correlation:.2f}"
         )
     same = largest_share_of_equal_draws(actions)
     if same > 0.5:

@@ -72,7 +72,7 @@ TERMINATED = partial(Clock, limit_is=LimitIs.TERMINATION)
 
 
 def played(environments: int, steps: int) -> dict[tuple[float, float], bool]:
-    """What an agent meets in so many steps of each environment: (number, time) -> an episode ends.
+    """Return the steps of an agent in each environment: (number, time) -> an episode ends.
 
     In the order of the steps, environment by environment.
     """
@@ -81,9 +81,9 @@ def played(environments: int, steps: int) -> dict[tuple[float, float], bool]:
         environment = Clock(number)
         observation = environment.reset()[0]
         for _ in range(steps):
-            here = observation[ENVIRONMENT], observation[TIME]
-            observation, _, _, met[here], _ = environment.step(np.zeros(1, np.float32))
-            if met[here]:
+            place = observation[ENVIRONMENT], observation[TIME]
+            observation, _, _, met[place], _ = environment.step(np.zeros(1, np.float32))
+            if met[place]:
                 observation = environment.reset()[0]
     return met
 
@@ -132,7 +132,7 @@ class Notes(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
 class BeforeAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):
     """A fault: an episode ends with the observation that its last step was taken from."""
 
-    _here: np.ndarray
+    _place: np.ndarray
 
     def reset(self, **options: Any) -> tuple[np.ndarray, dict[str, Any]]:
         """Reset, and remember the observation."""
@@ -142,9 +142,9 @@ class BeforeAsFinal(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.nda
     def step(self, action: np.ndarray) -> tuple[np.ndarray, Any, bool, bool, dict[str, Any]]:
         """Step, and show what was there before if the episode ends."""
         observation, reward, terminated, truncated, info = self.env.step(action)
-        listed = self._here if terminated or truncated else observation
+        reported = self._here if terminated or truncated else observation
         self._here = observation
-        return listed, reward, terminated, truncated, info
+        return reported, reward, terminated, truncated, info
 
 
 class RewardOfAnother(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray]):

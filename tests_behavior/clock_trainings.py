@@ -37,7 +37,7 @@ def environments_of(framework: Adapter, algorithm: str, wanted: int) -> int:
 
 
 def is_on_policy(framework: Adapter, algorithm: str) -> bool:
-    """Whether updates are documented to read returns, and not to sample what was stored."""
+    """Return whether updates are documented to read returns, and not to sample a buffer."""
     return "returns" in setting(framework.name, "minibatches", algorithm).reads
 
 

@@ -24,19 +24,19 @@ def touched_frameworks(checkout: Path) -> frozenset[str]:
     The commits are the last one and those that the upstream branch does not have. All frameworks
     where git cannot compare with the commit before.
     """
-    known = frozenset(frameworks.names())
+    names = frozenset(frameworks.names())
     program = shutil.which("git")
     if program is None or not (checkout / ".git").exists():
-        return known
+        return names
     git = partial(subprocess.run, cwd=checkout, capture_output=True, text=True, check=False)
     base = git([program, "merge-base", "HEAD~1", "@{upstream}"]).stdout.strip() or "HEAD~1"
     changed = []
     for words in (["diff", "--name-only", base], ["ls-files", "--others", "--exclude-standard"]):
-        ended = git([program, *words])
-        if ended.returncode:
-            return known
-        changed += ended.stdout.splitlines()
-    return known & {name for path in changed for name in re.split(r"[/.-]", path)}
+        ran = git([program, *words])
+        if ran.returncode:
+            return names
+        changed += ran.stdout.splitlines()
+    return names & {name for path in changed for name in re.split(r"[/.-]", path)}
 
 
 def is_touched(framework: str) -> bool:
@@ -46,5 +46,5 @@ def is_touched(framework: str) -> bool:
 
 
 def is_shown(framework: str) -> bool:
-    """Return whether every commit shows for a framework what one code path does for all."""
+    """Return whether every commit runs a framework, for one code path or all."""
     return framework.partition("@")[0] in _TWO or is_touched(framework)

@@ -23,7 +23,7 @@ VALUE_TOLERANCE, ACTION_TOLERANCE = 0.2, 0.8
 
 @dataclass(frozen=True)
 class Rung:
-    """One environment, and what is to be learned in it.
+    """One environment, and the value or action to be learned in it.
 
     Attributes:
         name: of the rung.

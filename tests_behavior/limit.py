@@ -1,4 +1,4 @@
-"""What an environment says when its time is up."""
+"""The ways in which an environment reports that its time is up."""
 
 from __future__ import annotations
 

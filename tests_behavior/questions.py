@@ -1,4 +1,4 @@
-"""What is asked of each algorithm, and what is documented of the answer.
+"""The questions to each algorithm, and the documented answers.
 
 ``baselines/behavior/questions.yaml`` says of each question for which algorithms it is handled,
 which deviate knowingly, and to which it does not apply. ``python -m tests_behavior.questions``
@@ -22,7 +22,7 @@ from rlregress.errors import UserError, nearest
 
 @dataclass(frozen=True)
 class Deviation:
-    """What algorithms do otherwise.
+    """A documented deviation of algorithms.
 
     Attributes:
         of: "framework-algorithm".
@@ -71,23 +71,23 @@ class Question:
 
 
 def load() -> Mapping[str, Question]:
-    """The questions by id; UserError names file and key of what is wrong."""
+    """Return the questions by id; UserError names file and key of a mistake."""
     path = suite.baselines() / "behavior" / "questions.yaml"
-    known: Mapping[str, Question] = datafiles.read_cached(path, Mapping[str, Question])
-    return known
+    questions: Mapping[str, Question] = datafiles.read_cached(path, Mapping[str, Question])
+    return questions
 
 
 @contextmanager
 def asked(question: str, framework: str, algorithm: str, case: str = "") -> Iterator[None]:
-    """What stands inside holds, unless it is documented not to in this case, or cannot be asked.
+    """Run the block as a question: it holds, is documented not to, or does not apply.
 
     A documented deviation has to fail with the words that belong to it: one that is gone fails.
     """
     __tracebackhide__ = True
-    known = load()
-    if question not in known:
-        raise UserError(f"there is no question '{question}'; {nearest(question, known)}")
-    answers = dict(known[question].answers())
+    questions = load()
+    if question not in questions:
+        raise UserError(f"there is no question '{question}'; {nearest(question, questions)}")
+    answers = dict(questions[question].answers())
     name = f"{framework}-{algorithm}"
     if name not in answers:
         raise UserError(
@@ -151,7 +151,9 @@ def page() -> str:
         for deviation in question.deviations:
             link = f" ([known]({deviation.link}))" if deviation.link else ""
             lines.append(f"- **deviates**: {', '.join(deviation.of)}: {deviation.does}{link}")
-        lines += [f"- —: {', '.join(each.of)}: {each.why}" for each in question.not_applicable]
+        lines += [
+            f"- —: {', '.join(reason.of)}: {reason.why}" for reason in question.not_applicable
+        ]
     return "\n".join(lines) + "\n"
 
 

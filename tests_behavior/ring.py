@@ -70,5 +70,5 @@ def finite_horizon_values(discount: float) -> np.ndarray:
 
     (1 - discount^n) / (1 - discount) with n = 8, 7, ... 1 steps left.
     """
-    left = TIME_LIMIT - np.arange(STATES)
-    return (1.0 - discount**left) / (1.0 - discount)
+    steps_left = TIME_LIMIT - np.arange(STATES)
+    return (1.0 - discount**steps_left) / (1.0 - discount)

@@ -45,19 +45,19 @@ FALSE_ALARM = 1e-9
 QUANTILES = np.array([NormalDist().inv_cdf((k + 0.5) / 2000) for k in range(2000)])
 
 
-def of(framework: Adapter, algorithm: str) -> Setting:
-    """How the algorithm is trained here, and what is documented."""
+def setting_of(framework: Adapter, algorithm: str) -> Setting:
+    """Return how the algorithm is trained here, and its documented facts."""
     return setting(framework.name, "bounds", algorithm)
 
 
 def is_random(algorithm: str) -> bool:
-    """Whether the policy itself is a distribution."""
+    """Return whether the policy itself is a distribution."""
     return algorithm not in ("td3", "ddpg")
 
 
 def environments(framework: Adapter, algorithm: str) -> int:
     """Four, or as many as the framework takes for the algorithm."""
-    return of(framework, algorithm).environments(ENVIRONMENTS)
+    return setting_of(framework, algorithm).environments(ENVIRONMENTS)
 
 
 class _Fixed:
@@ -77,13 +77,13 @@ def request(
     framework: Adapter, algorithm: str, received: list, fixed: _Fixed, environments: int = 1
 ) -> TrainingRequest:
     """A training in which nothing is learned; the actions as they arrived go to ``received``."""
-    given = dict(of(framework, algorithm).hyperparameters)
-    if "rollout_steps" in given:
-        given["minibatch_size"] = given["rollout_steps"] * environments
+    hyperparameters = dict(setting_of(framework, algorithm).hyperparameters)
+    if "rollout_steps" in hyperparameters:
+        hyperparameters["minibatch_size"] = hyperparameters["rollout_steps"] * environments
     return TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Scripted(LOW, HIGH, observation_dimensions=2, received=received),
-        hyperparameters=given,
+        hyperparameters=hyperparameters,
         total_steps=STEPS * environments,
         seed=shifted(0),
         prepare=fixed,
@@ -101,9 +101,9 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
     received: list[np.ndarray] = []
     number, total = environments(framework, algorithm), STEPS * ENVIRONMENTS
     asked_for = request(framework, algorithm, received, _Fixed(MEAN), number)
-    given = {**asked_for.hyperparameters, **changes}
+    hyperparameters = {**asked_for.hyperparameters, **changes}
     framework.train.minibatches(
-        replace(asked_for, hyperparameters=given, total_steps=total), number, PLAIN
+        replace(asked_for, hyperparameters=hyperparameters, total_steps=total), number, PLAIN
     )
     return np.stack(received[-total:])
 
@@ -116,64 +116,66 @@ def trained(framework: Adapter, algorithm: str, saturated: bool) -> tuple[Traine
 
 
 def law(framework: Adapter, algorithm: str, dimension: int, kind: str = "") -> np.ndarray:
-    """Quantiles of what has to be executed in a dimension: [2000]."""
-    chosen, bounds = of(framework, algorithm), Bounds(LOW, HIGH)
+    """Return quantiles of the expected actions in a dimension: [2000]."""
+    options, bounds = setting_of(framework, algorithm), Bounds(LOW, HIGH)
     if is_random(algorithm):
         outputs = MEAN + DEVIATION * QUANTILES[:, None]
-        return bounds.bounded(kind or chosen.bounding, outputs)[:, dimension]
-    noise = chosen.hyperparameters["exploration_noise"]
-    unit = bounds.half if chosen.noise_in_half_widths else np.ones(2)
-    centre = bounds.bounded(kind or chosen.bounding, MEAN)
+        return bounds.bounded(kind or options.bounding, outputs)[:, dimension]
+    noise = options.hyperparameters["exploration_noise"]
+    unit = bounds.half if options.noise_in_half_widths else np.ones(2)
+    centre = bounds.bounded(kind or options.bounding, MEAN)
     return bounds.clipped(centre + noise * unit * QUANTILES[:, None])[:, dimension]
 
 
-def assert_within(who: str, dimension: int, found: np.ndarray) -> None:
+def assert_within(who: str, dimension: int, observed: np.ndarray) -> None:
     """Executed actions [n] are within the bounds of their dimension, up to single precision."""
     __tracebackhide__ = True
     low, high = LOW[dimension], HIGH[dimension]
-    if not np.all((found >= low - 1e-5) & (found <= high + 1e-5)):
+    if not np.all((observed >= low - 1e-5) & (observed <= high + 1e-5)):
         raise AssertionError(
             f"{who}: expected executed actions of dimension {dimension} between {low} and {high}, "
-            f"found some from {found.min():.2f} to {found.max():.2f}"
+            f"found some from {observed.min():.2f} to {observed.max():.2f}"
         )
 
 
-def assert_law(who: str, dimension: int, found: np.ndarray, expected: np.ndarray) -> None:
+def assert_law(who: str, dimension: int, observed: np.ndarray, expected: np.ndarray) -> None:
     """Executed actions [n] follow a law that is given by its quantiles."""
     __tracebackhide__ = True
-    apart, allowed = distance(found, expected), critical_distance(len(found), FALSE_ALARM)
-    if apart > allowed:
-        quartiles = [np.quantile(each, (0.25, 0.5, 0.75)).round(2) for each in (found, expected)]
+    gap, allowed = distance(observed, expected), critical_distance(len(observed), FALSE_ALARM)
+    if gap > allowed:
+        quartiles = [
+            np.quantile(sample, (0.25, 0.5, 0.75)).round(2) for sample in (observed, expected)
+        ]
         raise AssertionError(
             f"{who}: expected executed actions of dimension {dimension} with the quartiles "
             f"{quartiles[1].tolist()}, found {quartiles[0].tolist()}; the distribution functions "
-            f"are {apart:.2f} apart, allowed {allowed:.2f}"
+            f"are {gap:.2f} apart, allowed {allowed:.2f}"
         )
 
 
 @pytest.mark.parametrize("dimension", [0, 1])
 def test_what_is_executed_follows_the_documented_law(framework, algorithm, dimension):
-    """What reaches the environment is clipped, or squashed and rescaled, in its own bounds.
+    """Actions reach the environment clipped, or squashed and rescaled, in its own bounds.
 
     256 draws of each of two dimensions: the false-alarm rate of a comparison is below 1e-9.
     """
     who = f"{framework} {algorithm}"
     with asked("bounds.executed", framework.name, algorithm):
-        found = executed(framework, algorithm)[:, dimension]
-        assert_within(who, dimension, found)
-        assert_law(who, dimension, found, law(framework, algorithm, dimension))
-    other = "tanh" if of(framework, algorithm).bounding == "clip" else "clip"
+        observed = executed(framework, algorithm)[:, dimension]
+        assert_within(who, dimension, observed)
+        assert_law(who, dimension, observed, law(framework, algorithm, dimension))
+    other_kind = "tanh" if setting_of(framework, algorithm).bounding == "clip" else "clip"
     with pytest.raises(AssertionError, match=f"expected executed actions of dimension {dimension}"):
-        assert_law(who, dimension, found, law(framework, algorithm, dimension, other))
+        assert_law(who, dimension, observed, law(framework, algorithm, dimension, other_kind))
 
 
-def assert_action(who: str, found: np.ndarray, expected: np.ndarray) -> None:
+def assert_action(who: str, observed: np.ndarray, expected: np.ndarray) -> None:
     """The deterministic action [2] is the expected one."""
     __tracebackhide__ = True
-    if not np.allclose(found, expected, atol=1e-4):
+    if not np.allclose(observed, expected, atol=1e-4):
         raise AssertionError(
             f"{who}: expected the deterministic action {expected.round(3).tolist()}, found "
-            f"{found.astype(float).round(3).tolist()}"
+            f"{observed.astype(float).round(3).tolist()}"
         )
 
 
@@ -181,14 +183,14 @@ def assert_action(who: str, found: np.ndarray, expected: np.ndarray) -> None:
 def test_the_deterministic_action_is_the_bounded_mean(framework, algorithm, saturated):
     """Without exploration the action is the mean of the policy, bounded as its samples are."""
     who = f"{framework} {algorithm}"
-    bounds, kind = Bounds(LOW, HIGH), of(framework, algorithm).bounding
+    bounds, kind = Bounds(LOW, HIGH), setting_of(framework, algorithm).bounding
     mean = SATURATED if saturated else MEAN
     with asked("bounds.deterministic", framework.name, algorithm):
         policy, _ = trained(framework, algorithm, saturated)
-        found = policy.policy(np.zeros((3, 2), np.float32))[0]
-        assert_action(who, found, bounds.bounded(kind, mean))
+        observed = policy.policy(np.zeros((3, 2), np.float32))[0]
+        assert_action(who, observed, bounds.bounded(kind, mean))
     with pytest.raises(AssertionError, match="expected the deterministic action"):
-        assert_action(who, found, bounds.bounded("tanh" if kind == "clip" else "clip", mean))
+        assert_action(who, observed, bounds.bounded("tanh" if kind == "clip" else "clip", mean))
 
 
 def density(framework: Adapter, algorithm: str, dimensions: int, points: int) -> float:
@@ -196,9 +198,9 @@ def density(framework: Adapter, algorithm: str, dimensions: int, points: int) ->
 
     In one dimension the other one's Gaussian is at its mean, and its factor is divided out.
     """
-    chosen, bounds = of(framework, algorithm), Bounds(LOW, HIGH)
-    if chosen.bounding == "clip":
-        corners = [(each - MEAN) / DEVIATION for each in (LOW, HIGH)]
+    options, bounds = setting_of(framework, algorithm), Bounds(LOW, HIGH)
+    if options.bounding == "clip":
+        corners = [(bound - MEAN) / DEVIATION for bound in (LOW, HIGH)]
     else:
         corners = [np.full(2, -6.0), np.full(2, 6.0)]
     numbers = np.zeros((points**dimensions, 2))
@@ -207,48 +209,48 @@ def density(framework: Adapter, algorithm: str, dimensions: int, points: int) ->
     assert policy.drawn is not None
     _, log_probs = policy.drawn(np.zeros((len(numbers), 2), np.float32), numbers)
     outputs = MEAN + DEVIATION * numbers
-    actions = outputs if chosen.bounding == "clip" else bounds.squashed(outputs)
-    found = log_probs.detach().numpy().astype(np.float64)
+    actions = outputs if options.bounding == "clip" else bounds.squashed(outputs)
+    observed = log_probs.detach().numpy().astype(np.float64)
     if dimensions == 1:
-        found = found - _of_the_mean(chosen, bounds)
-    return integral(actions[:, :dimensions], found, dimensions, points)
+        observed = observed - log_density_at_mean(options, bounds)
+    return integral(actions[:, :dimensions], observed, dimensions, points)
 
 
-def _of_the_mean(chosen: Setting, bounds: Bounds) -> float:
+def log_density_at_mean(options: Setting, bounds: Bounds) -> float:
     """The log-density of the second dimension at its mean, in the environment's units."""
     gaussian = -math.log(DEVIATION[1] * math.sqrt(2 * math.pi))
-    if chosen.bounding == "clip":
+    if options.bounding == "clip":
         return gaussian
     return gaussian - math.log((1 - math.tanh(MEAN[1]) ** 2) * bounds.half[1])
 
 
-def assert_integral(who: str, what: str, found: float, expected: float) -> None:
+def assert_integral(who: str, domain: str, observed: float, expected: float) -> None:
     """An integral is the expected number, up to the error of the rule and of single precision."""
     __tracebackhide__ = True
-    if abs(found - expected) > 0.01 * expected:
+    if abs(observed - expected) > 0.01 * expected:
         raise AssertionError(
-            f"{who}: expected the density to integrate to {expected:.3f} over {what}, found "
-            f"{found:.3f}"
+            f"{who}: expected the density to integrate to {expected:.3f} over {domain}, found "
+            f"{observed:.3f}"
         )
 
 
 @pytest.mark.parametrize(("dimensions", "points"), [(1, 2001), (2, 121)])
 def test_the_density_of_actions_integrates_to_one(framework, algorithm, dimensions, points):
     """The log-probability is that of the executed action, in its units, and of nothing else."""
-    who, chosen = f"{framework} {algorithm}", of(framework, algorithm)
+    who, options = f"{framework} {algorithm}", setting_of(framework, algorithm)
     with asked("bounds.density", framework.name, algorithm):
-        found = density(framework, algorithm, dimensions, points)
-        assert_integral(who, "the actions", found, 1.0)
+        observed = density(framework, algorithm, dimensions, points)
+        assert_integral(who, "the actions", observed, 1.0)
     # what is documented of one that does not: exactly this is missing
     documented = 1.0
-    if chosen.bounding == "clip":
-        listed = Bounds(LOW[:dimensions], HIGH[:dimensions])
-        documented = share_inside(listed, MEAN[:dimensions], DEVIATION[:dimensions])
-    elif chosen.scaled:
+    if options.bounding == "clip":
+        bounds = Bounds(LOW[:dimensions], HIGH[:dimensions])
+        documented = share_inside(bounds, MEAN[:dimensions], DEVIATION[:dimensions])
+    elif options.scaled:
         documented = float(np.prod(Bounds(LOW, HIGH).half))
-    assert_integral(who, "the actions, as documented", found, documented)
+    assert_integral(who, "the actions, as documented", observed, documented)
     with pytest.raises(AssertionError, match="expected the density to integrate to"):
-        assert_integral(who, "control", found * 1.02, documented)
+        assert_integral(who, "control", observed * 1.02, documented)
 
 
 @pytest.mark.parametrize("number", [-3.0, 0.0, 3.0])
@@ -259,7 +261,7 @@ def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
     PPO's log-probability: number / deviation, clipped or not. The action of the others: the slope
     of the tanh at the output, which vanishes at the bounds.
     """
-    who, chosen = f"{framework} {algorithm}", of(framework, algorithm)
+    who, options = f"{framework} {algorithm}", setting_of(framework, algorithm)
     mean = SATURATED if saturated else MEAN
     with asked("bounds.gradient", framework.name, algorithm):
         policy, heads = trained(framework, algorithm, saturated)
@@ -268,21 +270,21 @@ def test_gradients_at_the_bounds(framework, algorithm, saturated, number):
         actions, log_probs = policy.drawn(np.zeros((1, 2), np.float32), numbers)
         differentiated = log_probs.sum() if algorithm == "ppo" else actions.sum()
         (gradient,) = torch.autograd.grad(differentiated, heads.location.bias)
-        found = gradient[:2].numpy()
+        observed = gradient[:2].numpy()
         outputs = mean + (DEVIATION * numbers[0] if is_random(algorithm) else 0.0)
         slope = 1 - np.tanh(outputs) ** 2
-        scale = 1.0 if chosen.scaled else Bounds(LOW, HIGH).half
+        scale = 1.0 if options.scaled else Bounds(LOW, HIGH).half
         expected = number / DEVIATION if algorithm == "ppo" else slope * scale
-        assert_gradient(who, found, expected)
+        assert_gradient(who, observed, expected)
     with pytest.raises(AssertionError, match="expected the gradient"):
-        assert_gradient(who, found, expected * 1.1 + 0.01)
+        assert_gradient(who, observed, expected * 1.1 + 0.01)
 
 
-def assert_gradient(who: str, found: np.ndarray, expected: np.ndarray) -> None:
+def assert_gradient(who: str, observed: np.ndarray, expected: np.ndarray) -> None:
     """A gradient [2] is the expected one, up to single precision."""
     __tracebackhide__ = True
-    if not np.allclose(found, expected, rtol=0.01, atol=1e-4):
+    if not np.allclose(observed, expected, rtol=0.01, atol=1e-4):
         raise AssertionError(
             f"{who}: expected the gradient {expected.round(5).tolist()}, found "
-            f"{found.round(5).tolist()}"
+            f"{observed.round(5).tolist()}"
         )

@@ -38,9 +38,9 @@ def game(name: str) -> Callable[[], gymnasium.Env]:
     """A factory of the game itself: every frame is a step, nothing else happens to it."""
 
     def make() -> gymnasium.Env:
-        made = gymnasium.make(f"{name}NoFrameskip-v4")
-        made.reset(seed=shifted(0))
-        return made
+        environment = gymnasium.make(f"{name}NoFrameskip-v4")
+        environment.reset(seed=shifted(0))
+        return environment
 
     return make
 
@@ -56,13 +56,13 @@ def played(framework: Adapter, name: str) -> Player:
 @cache
 def bare(name: str) -> Player:
     """Control: the game with nothing around it."""
-    made = game(name)()
+    environment = game(name)()
 
     def step(action: int) -> Step:
-        picture, reward, terminated, truncated, _ = made.step(action)
+        picture, reward, terminated, truncated, _ = environment.step(action)
         return Step(np.moveaxis(picture, -1, 0), float(reward), terminated or truncated)
 
-    return Player(made, lambda: np.moveaxis(made.reset()[0], -1, 0), step)
+    return Player(environment, lambda: np.moveaxis(environment.reset()[0], -1, 0), step)
 
 
 def frame(player: Player) -> int:
@@ -76,12 +76,12 @@ def lives(player: Player) -> int:
 
 
 def first_frames(player: Player, games: int = 3) -> list[int]:
-    """Where the agent takes over in several games."""
-    found = []
+    """Return the frames at which the agent takes over in several games."""
+    frames = []
     for _ in range(games):
         player.reset()
-        found.append(frame(player))
-    return found
+        frames.append(frame(player))
+    return frames
 
 
 def until_a_life_is_lost(player: Player) -> Step:
@@ -127,10 +127,10 @@ def test_the_agent_sees_four_small_grey_frames(framework: Adapter):
     """An observation is four frames of 84 by 84, finite, and not of a single shade."""
     player = played(framework, "Breakout")
     player.reset()
-    found = [player.step(FIRE).observation for _ in range(6)]
-    assert [observation.shape for observation in found] == [(4, 84, 84)] * 6
-    assert np.all(np.isfinite(found))
-    assert all(np.ptp(picture) > 0 for picture in found[-1])
+    observations = [player.step(FIRE).observation for _ in range(6)]
+    assert [observation.shape for observation in observations] == [(4, 84, 84)] * 6
+    assert np.all(np.isfinite(observations))
+    assert all(np.ptp(picture) > 0 for picture in observations[-1])
 
 
 def test_the_bare_game_is_large_and_coloured():

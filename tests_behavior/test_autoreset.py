@@ -69,19 +69,19 @@ def assert_rows_of_steps(
     """Rows are steps that were made, with the right value behind their ends."""
     __tracebackhide__ = True
     who = f"{framework} {algorithm}"
-    chosen = setting(framework.name, "minibatches", algorithm)
+    options = setting(framework.name, "minibatches", algorithm)
     terminates = make is TERMINATED
-    assert_one_transition(who, rows, met, terminates, chosen.reset_after_termination)
+    assert_one_transition(who, rows, met, terminates, options.reset_after_termination)
     if is_on_policy(framework, algorithm):
         discount = hyperparameters(framework, algorithm)["discount"]
-        has_value = not (terminates or chosen.truncation_is_termination)
+        has_value = not (terminates or options.truncation_is_termination)
         assert_one_step_returns(who, rows, met, discount, value_after_end=has_value)
-        found = value_sources.of_returns(rows, met, discount, environments)
+        sources = value_sources.of_returns(rows, met, discount, environments)
     else:
-        found = value_sources.of_rows(rows, met, environments)
-    no_value = terminates or chosen.truncation_is_termination
+        sources = value_sources.of_rows(rows, met, environments)
+    no_value = terminates or options.truncation_is_termination
     expected = value_sources.NOTHING if no_value else value_sources.FINAL
-    value_sources.assert_from(who, "an end", found, expected)
+    value_sources.assert_from(who, "an end", sources, expected)
 
 
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])

@@ -33,7 +33,7 @@ STEPS = 40
 
 @dataclass(frozen=True)
 class Counts:
-    """What a training has done.
+    """The counts of a training.
 
     Attributes:
         steps: of all environments.
@@ -51,7 +51,7 @@ class Counts:
 
 
 @cache
-def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
+def count_training(framework: Adapter, algorithm: str, environments: int) -> Counts:
     """A training whose environments and optimisers are watched."""
     received: list[list[np.ndarray]] = []
     stepped: dict[int, int] = {}
@@ -70,8 +70,10 @@ def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
                 if parameter.grad is not None:
                     stepped[id(parameter)] = stepped.get(id(parameter), 0) + 1
 
-    given = setting(framework.name, "counts", algorithm).hyperparameters
-    asked_for = TrainingRequest(algorithm, make, given, STEPS, seed=shifted(0), prepare=prepare)
+    hyperparameters = setting(framework.name, "counts", algorithm).hyperparameters
+    asked_for = TrainingRequest(
+        algorithm, make, hyperparameters, STEPS, seed=shifted(0), prepare=prepare
+    )
     handle = register_optimizer_step_pre_hook(note)
     try:
         stored = framework.train.transitions(asked_for, environments)
@@ -79,7 +81,7 @@ def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
         handle.remove()
     return Counts(
         steps=sum(map(len, received)),
-        environments=sum(bool(each) for each in received),
+        environments=sum(bool(actions) for actions in received),
         rows=stored.rewards.size,
         gradient_steps=max(stepped.values()),
         policy_updates=stepped[policy[0]],
@@ -88,26 +90,26 @@ def counted(framework: Adapter, algorithm: str, environments: int) -> Counts:
 
 def documented(framework: Adapter, algorithm: str, environments: int) -> Counts:
     """The documented function of the number of environments."""
-    chosen = setting(framework.name, "counts", algorithm)
-    given = chosen.hyperparameters
+    options = setting(framework.name, "counts", algorithm)
+    hyperparameters = options.hyperparameters
     if algorithm == "ppo":
-        updates = policy = given["epochs"] * STEPS // given["minibatch_size"]
+        updates = policy = hyperparameters["epochs"] * STEPS // hyperparameters["minibatch_size"]
     else:
-        collections = STEPS // (environments * given["steps_per_collection"])
-        updates = (collections - chosen.collections_before_updates) * given[
+        collections = STEPS // (environments * hyperparameters["steps_per_collection"])
+        updates = (collections - options.collections_before_updates) * hyperparameters[
             "updates_per_collection"
         ]
-        every = given.get("policy_delay", 1)
-        policy = updates // every * (1 if chosen.delay_leaves_out else every)
+        policy_delay = hyperparameters.get("policy_delay", 1)
+        policy = updates // policy_delay * (1 if options.delay_leaves_out else policy_delay)
     return Counts(STEPS, environments, STEPS, updates, policy)
 
 
-def assert_counts(who: str, environments: int, found: Counts, expected: Counts) -> None:
+def assert_counts(who: str, environments: int, observed: Counts, expected: Counts) -> None:
     """Everything that was counted is as documented."""
     __tracebackhide__ = True
-    if found != expected:
+    if observed != expected:
         raise AssertionError(
-            f"{who}, {environments} environments: expected {vars(expected)}, found {vars(found)}"
+            f"{who}, {environments} environments: expected {vars(expected)}, found {vars(observed)}"
         )
 
 
@@ -119,11 +121,11 @@ def test_counts_are_the_documented_function(framework, algorithm, environments):
     if setting(framework.name, "counts", algorithm).environments(environments) < environments:
         # what is documented not to be taken is refused, and not taken in silence
         with pytest.raises((AssertionError, UserError), match="num_envs|vectorized envs are not"):
-            counted(framework, algorithm, environments)
+            count_training(framework, algorithm, environments)
         pytest.skip(ONE_ENVIRONMENT)
     with asked("counts.updates", framework.name, algorithm):
-        found = counted(framework, algorithm, environments)
-        assert_counts(who, environments, found, documented(framework, algorithm, environments))
-    other = documented(framework, algorithm, 8 // environments if environments != 2 else 1)
+        observed = count_training(framework, algorithm, environments)
+        assert_counts(who, environments, observed, documented(framework, algorithm, environments))
+    wrong = documented(framework, algorithm, 8 // environments if environments != 2 else 1)
     with pytest.raises(AssertionError, match=f"{environments} environments: expected "):
-        assert_counts(who, environments, found, other)
+        assert_counts(who, environments, observed, wrong)

@@ -24,13 +24,13 @@ def parameters(
     framework: Adapter, algorithm: str, seed: int, on_checkpoint: Checkpoint | None = None
 ) -> Mapping[str, np.ndarray]:
     """All parameters after a short training, interrupted twice if there is a checkpoint."""
-    chosen = setting(framework.name, "determinism", algorithm)
+    options = setting(framework.name, "determinism", algorithm)
     watching = {} if on_checkpoint is None else {"on_checkpoint": on_checkpoint}
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: task(algorithm),
-        hyperparameters=chosen.hyperparameters,
-        total_steps=chosen.total_steps,
+        hyperparameters=options.hyperparameters,
+        total_steps=options.total_steps,
         seed=seed,
         checkpoints=() if on_checkpoint is None else (32, 64),
         **watching,
@@ -53,11 +53,11 @@ def with_evaluations(framework: Adapter, algorithm: str) -> Mapping[str, np.ndar
     def evaluate(steps: int, policy: Policy) -> None:
         evaluated.append((steps, evaluator.returns(policy)))
 
-    found = parameters(framework, algorithm, shifted(1), evaluate)
+    trained = parameters(framework, algorithm, shifted(1), evaluate)
     evaluator.close()
     assert [steps for steps, _ in evaluated] == [32, 64]
     assert all(np.all(np.isfinite(returns)) for _, returns in evaluated)
-    return found
+    return trained
 
 
 def test_the_same_seed_gives_the_same_parameters(framework, algorithm):
@@ -68,24 +68,24 @@ def test_the_same_seed_gives_the_same_parameters(framework, algorithm):
         assert_same_parameters(who, "seed 1 twice", first, with_evaluations(framework, algorithm))
     except AssertionError:
         # the evaluations may have done that
-        again = parameters(framework, algorithm, shifted(1))
-        assert_same_parameters(who, "seed 1 twice", first, again)
+        repeated = parameters(framework, algorithm, shifted(1))
+        assert_same_parameters(who, "seed 1 twice", first, repeated)
 
 
 def test_another_seed_gives_other_parameters(framework, algorithm):
     """Control: with another seed the same training ends with other parameters."""
     who = f"{framework} {algorithm}"
-    other = parameters(framework, algorithm, seed=shifted(2))
-    assert_other_parameters(who, "seeds 1 and 2", undisturbed(framework, algorithm), other)
+    second = parameters(framework, algorithm, seed=shifted(2))
+    assert_other_parameters(who, "seeds 1 and 2", undisturbed(framework, algorithm), second)
     with pytest.raises(AssertionError, match=f"^{who}, control: expected parameters identical"):
-        assert_same_parameters(who, "control", undisturbed(framework, algorithm), other)
+        assert_same_parameters(who, "control", undisturbed(framework, algorithm), second)
 
 
 def test_evaluation_does_not_disturb_the_training(framework, algorithm):
     """A training that is evaluated in between is identical to one that is not, to the bit."""
     who = f"{framework} {algorithm}"
-    first, other = undisturbed(framework, algorithm), with_evaluations(framework, algorithm)
-    assert_same_parameters(who, "without and with evaluations", first, other)
+    first, evaluated = undisturbed(framework, algorithm), with_evaluations(framework, algorithm)
+    assert_same_parameters(who, "without and with evaluations", first, evaluated)
 
 
 def test_a_disturbance_in_between_is_seen(framework, algorithm):

@@ -29,12 +29,12 @@ def explored(framework: Adapter, algorithm: str, **changes: int) -> np.ndarray:
     """Actions while the algorithm explores: [steps, environments, dimensions], 256 in all."""
     number, total = bounded.environments(framework, algorithm), bounded.STEPS * bounded.ENVIRONMENTS
     if algorithm in CHOOSING:
-        found = choices.explored(framework, algorithm, number, 2 * total, **changes)
+        actions = choices.explored(framework, algorithm, number, 2 * total, **changes)
     elif changes:
-        found = bounded.executed_with(framework, algorithm, **changes)
+        actions = bounded.executed_with(framework, algorithm, **changes)
     else:
-        found = bounded.executed(framework, algorithm)
-    return found.reshape(-1, number, found.shape[-1])
+        actions = bounded.executed(framework, algorithm)
+    return actions.reshape(-1, number, actions.shape[-1])
 
 
 @cache
@@ -53,11 +53,11 @@ def bounds_of(algorithm: str) -> list[tuple[float, float]]:
 def assert_independent(who: str, actions: np.ndarray) -> None:
     """No two environments explore alike."""
     __tracebackhide__ = True
-    found = choices.largest_correlation(actions)
-    if not found <= LARGEST_CORRELATION:
+    correlation = choices.largest_correlation(actions)
+    if not correlation <= LARGEST_CORRELATION:
         raise AssertionError(
             f"{who}: expected exploration of its own in every environment, found two whose actions "
-            f"have the correlation {found:.2f}"
+            f"have the correlation {correlation:.2f}"
         )
 
 
@@ -74,9 +74,9 @@ def test_every_environment_explores_by_itself(framework, algorithm):
     """The actions of no two of four environments are correlated."""
     who = f"{framework} {algorithm}"
     with asked("exploration.environments", framework.name, algorithm):
-        found = explored(framework, algorithm)
-        assert_explores_by_itself(who, algorithm, found)
-    shared = found.copy()
+        actions = explored(framework, algorithm)
+        assert_explores_by_itself(who, algorithm, actions)
+    shared = actions.copy()
     shared[:, 1] = shared[:, 0]
     with pytest.raises(AssertionError, match="found two whose .* have the correlation 1.00"):
         assert_explores_by_itself(who, algorithm, shared)
@@ -87,13 +87,13 @@ def test_the_warm_up_is_uniform_and_of_each_environment(framework, algorithm):
     """Before learning starts actions are uniform within the bounds, and not correlated."""
     who = f"{framework} {algorithm}"
     with asked("exploration.warm_up", framework.name, algorithm):
-        found = warm_up(framework, algorithm)
-        if found.shape[1] > 1:
-            assert_independent(who, found)
+        actions = warm_up(framework, algorithm)
+        if actions.shape[1] > 1:
+            assert_independent(who, actions)
         for dimension, (low, high) in enumerate(bounds_of(algorithm)):
             uniform = np.linspace(low, high, 2000)
-            bounded.assert_law(who, dimension, found[:, :, dimension].ravel(), uniform)
+            bounded.assert_law(who, dimension, actions[:, :, dimension].ravel(), uniform)
     low, high = bounds_of(algorithm)[0]
-    narrow = low + (found[:, :, 0].ravel() - low) / 2
+    narrow = low + (actions[:, :, 0].ravel() - low) / 2
     with pytest.raises(AssertionError, match="expected executed actions of dimension 0"):
         bounded.assert_law(who, 0, narrow, np.linspace(low, high, 2000))

@@ -59,37 +59,39 @@ def climb(
     prepare: Prepare | None = None,
     total_steps: int | None = None,
 ) -> None:
-    """Train on a rung for some hundred steps, and assert what is to be learned there."""
-    chosen = setting(framework.name, "ladder", algorithm)
-    given = {**chosen.hyperparameters, **(changes or {})}
+    """Train on a rung for some hundred steps, and assert that it is learned."""
+    options = setting(framework.name, "ladder", algorithm)
+    hyperparameters = {**options.hyperparameters, **(changes or {})}
     discrete = algorithm == "dqn"
 
     def make(bare: bool = False) -> gymnasium.Env:
         environment = Ladder(rung, discrete)
         return environment if around is None else around(environment)
 
-    lower_steps = 0 if rung is RUNGS[-1] else chosen.lower_steps
-    steps, seed = total_steps or lower_steps or chosen.total_steps, shifted(0)
+    lower_steps = 0 if rung is RUNGS[-1] else options.lower_steps
+    steps, seed = total_steps or lower_steps or options.total_steps, shifted(0)
     if algorithm in SEEDED:
-        asked_for = SeededTraining(algorithm, make, given, steps, Seeds.all(seed), prepare=prepare)
+        asked_for = SeededTraining(
+            algorithm, make, hyperparameters, steps, Seeds.all(seed), prepare=prepare
+        )
         try:
             trained = framework.train.train_seeded(asked_for)
         except Unsupported as error:
             pytest.skip(str(error))
     else:
         trained = framework.train.train(
-            TrainingRequest(algorithm, make, given, steps, seed=seed, prepare=prepare)
+            TrainingRequest(algorithm, make, hyperparameters, steps, seed=seed, prepare=prepare)
         )
-    found = observations(rung)
+    observed = observations(rung)
     who = f"{framework} {algorithm}"
     # a policy that is not bounded says more than what there is to execute
-    actions = np.clip(trained.policy(found), -1, 1)
-    assert_climbed(who, rung, trained.value(found), actions, discrete)
+    actions = np.clip(trained.policy(observed), -1, 1)
+    assert_climbed(who, rung, trained.value(observed), actions, discrete)
 
 
 @pytest.mark.parametrize("rung", _RUNGS)
 def test_a_rung_is_climbed(framework, algorithm, rung):
-    """What is to be learned on a rung is learned within some hundred steps."""
+    """The value or action of a rung is learned within some hundred steps."""
     with asked(f"ladder.{rung.name}", framework.name, algorithm):
         climb(framework, algorithm, rung)
 
@@ -124,15 +126,15 @@ def without_learning(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def blind(algorithm: str) -> Prepare:
-    """What the policy says, or by how much an action is better, is the same of all observations.
+    """Make the policy's output, or the advantage of an action, the same for all observations.
 
     The layer still learns, so that everything below is climbed.
     """
 
-    def same(layer: Any, given: Any) -> Any:
-        return (torch.ones_like(given[0]),)
+    def same(layer: Any, inputs: Any) -> Any:
+        return (torch.ones_like(inputs[0]),)
 
-    def added(layer: Any, given: Any, values: torch.Tensor) -> torch.Tensor:
+    def added(layer: Any, inputs: Any, values: torch.Tensor) -> torch.Tensor:
         return values.mean(-1, keepdim=True) + layer.bias
 
     def prepare(heads: Heads) -> None:
@@ -145,7 +147,7 @@ def blind(algorithm: str) -> Prepare:
 
 
 def fault(rung: Rung, algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """What is wrong, for ``climb``: what the rung needs and those below do not."""
+    """Return arguments of ``climb`` that break only what the rung adds to those below."""
     return {
         "constant": lambda: without_learning(hyperparameters),
         "observation": lambda: {"around": Blank},
@@ -155,10 +157,10 @@ def fault(rung: Rung, algorithm: str, hyperparameters: Mapping[str, Any]) -> dic
     }[rung.name]()
 
 
-def climb_with_its_fault(framework: Adapter, algorithm: str, of: Rung, rung: Rung) -> None:
-    """Train on a rung with the fault of one; what is wrong there is asserted as in ``climb``."""
-    chosen = setting(framework.name, "ladder", algorithm)
-    climb(framework, algorithm, rung, **fault(of, algorithm, chosen.hyperparameters))
+def climb_with_its_fault(framework: Adapter, algorithm: str, faulty: Rung, rung: Rung) -> None:
+    """Train on a rung with the fault of a rung, and assert as ``climb`` does."""
+    options = setting(framework.name, "ladder", algorithm)
+    climb(framework, algorithm, rung, **fault(faulty, algorithm, options.hyperparameters))
 
 
 @pytest.mark.nightly

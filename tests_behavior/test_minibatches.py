@@ -1,4 +1,4 @@
-"""Minibatches: what updates read of several environments is of one step of one environment each.
+"""Minibatches: each row that updates read is one step of one environment.
 
 What is stored can be right and what is replayed wrong: rows of one field that are no longer beside
 the rows of another, an environment that is never sampled, a value behind a truncation that is added
@@ -41,8 +41,8 @@ ROUNDED = 0.01
 TRUNCATED = Clock
 
 
-def of(framework: Adapter, algorithm: str) -> Setting:
-    """How the algorithm is trained here, and what is documented."""
+def setting_of(framework: Adapter, algorithm: str) -> Setting:
+    """Return how the algorithm is trained here, and its documented facts."""
     return setting(framework.name, "minibatches", algorithm)
 
 
@@ -55,7 +55,7 @@ def read(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> tupl
     """The minibatches of a short training; the same training is done once."""
     steps = STEPS[is_on_policy(framework, algorithm)]
     number = environments(framework, algorithm)
-    assert of(framework, algorithm).total_steps == number * steps
+    assert setting_of(framework, algorithm).total_steps == number * steps
     return clock_trainings.read(framework, algorithm, make, number, steps)
 
 
@@ -68,26 +68,26 @@ def expected_rows(framework: Adapter, algorithm: str) -> Mapping[tuple[float, fl
 def epochs(framework: Adapter, algorithm: str, make: Callable[[int], Any]) -> list[Minibatch]:
     """The minibatches of an on-policy training, epoch by epoch: two of each of the two rollouts."""
     minibatches = read(framework, algorithm, make)
-    given = of(framework, algorithm).hyperparameters
-    rows = environments(framework, algorithm) * given["rollout_steps"]
-    size = rows // given["minibatch_size"]
-    found = [joined(minibatches[k : k + size]) for k in range(0, len(minibatches), size)]
-    assert len(found) == 2 * given["epochs"]
-    return found
+    hyperparameters = setting_of(framework, algorithm).hyperparameters
+    rows = environments(framework, algorithm) * hyperparameters["rollout_steps"]
+    size = rows // hyperparameters["minibatch_size"]
+    joined_epochs = [joined(minibatches[k : k + size]) for k in range(0, len(minibatches), size)]
+    assert len(joined_epochs) == 2 * hyperparameters["epochs"]
+    return joined_epochs
 
 
 def assert_right(framework: Adapter, algorithm: str, rows: Minibatch, limit_is: LimitIs) -> None:
-    """All that can be said of rows by themselves, of what is documented to be read."""
+    """Assert every documented fact about rows by themselves."""
     __tracebackhide__ = True
-    who, chosen = f"{framework} {algorithm}", of(framework, algorithm)
+    who, options = f"{framework} {algorithm}", setting_of(framework, algorithm)
     steps = expected_rows(framework, algorithm)
     terminates = limit_is is LimitIs.TERMINATION
-    assert_one_transition(who, rows, steps, terminates, chosen.reset_after_termination)
+    assert_one_transition(who, rows, steps, terminates, options.reset_after_termination)
     if not is_on_policy(framework, algorithm):
         return
-    ends = terminates or chosen.truncation_is_termination
-    discount = chosen.hyperparameters["discount"]
-    before = chosen.value_before_truncation
+    ends = terminates or options.truncation_is_termination
+    discount = options.hyperparameters["discount"]
+    before = options.value_before_truncation
     assert_one_step_returns(who, rows, steps, discount, not ends, value_before_end=before)
     assert_same_in_each_row(
         who, "log-probabilities", rows.log_probs, rows.policy_log_probs, ROUNDED
@@ -100,7 +100,7 @@ def assert_advantages(framework: Adapter, algorithm: str, rows: Minibatch) -> No
     assert rows.returns is not None
     assert rows.values is not None
     expected = rows.returns - rows.values
-    if of(framework, algorithm).standardized_advantages:
+    if setting_of(framework, algorithm).standardized_advantages:
         expected = (expected - expected.mean()) / expected.std(ddof=1)
     who = f"{framework} {algorithm}"
     assert_same_in_each_row(who, "advantages", rows.advantages, expected)
@@ -110,8 +110,8 @@ def test_updates_read_what_is_documented(framework, algorithm):
     """Every minibatch has the documented fields, all of one length, and no others."""
     for minibatch in read(framework, algorithm, TRUNCATED):
         handed = {n: rows for n, rows in vars(minibatch).items() if rows is not None}
-        assert sorted(handed) == sorted(of(framework, algorithm).reads)
-        size = of(framework, algorithm).hyperparameters["minibatch_size"]
+        assert sorted(handed) == sorted(setting_of(framework, algorithm).reads)
+        size = setting_of(framework, algorithm).hyperparameters["minibatch_size"]
         assert {len(rows) for rows in handed.values()} == {size}
 
 
@@ -136,20 +136,24 @@ def test_every_step_of_every_environment_is_read(framework, algorithm):
         assert_each_row_read(who, last, list(steps))
         return
     for number, rows in enumerate(epochs(framework, algorithm, TRUNCATED)):
-        assert_each_row_read_once(who, rows, _of_rollout(framework, algorithm, number // 2))
+        assert_each_row_read_once(who, rows, list_rollout_steps(framework, algorithm, number // 2))
 
 
-def _of_rollout(framework: Adapter, algorithm: str, number: int) -> list[tuple[float, float]]:
+def list_rollout_steps(
+    framework: Adapter, algorithm: str, number: int
+) -> list[tuple[float, float]]:
     """The rows of the first or of the second half of the training."""
-    steps, whole = list(expected_rows(framework, algorithm)), STEPS[True]
-    half = whole // 2
-    return [s for k, s in enumerate(steps) if (k % whole) // half == number]
+    steps, total = list(expected_rows(framework, algorithm)), STEPS[True]
+    half = total // 2
+    return [s for k, s in enumerate(steps) if (k % total) // half == number]
 
 
 def test_advantages_are_of_their_rows(framework, algorithm):
     """Advantages are returns less values, row by row, standardized where that is documented."""
     if not is_on_policy(framework, algorithm):
-        assert all(each.advantages is None for each in read(framework, algorithm, TRUNCATED))
+        assert all(
+            minibatch.advantages is None for minibatch in read(framework, algorithm, TRUNCATED)
+        )
         return
     for rows in epochs(framework, algorithm, TRUNCATED):
         assert_advantages(framework, algorithm, rows)
@@ -165,11 +169,11 @@ def test_a_field_of_other_rows_is_seen(framework, algorithm):
     same one of two for one seed in 500.
     """
     rows = joined(read(framework, algorithm, TERMINATED))
-    for name in set(of(framework, algorithm).reads) - {"advantages", "targets"}:
-        given = getattr(rows, name)
-        if name == "actions" and (given == given[0]).all():
+    for name in set(setting_of(framework, algorithm).reads) - {"advantages", "targets"}:
+        values = getattr(rows, name)
+        if name == "actions" and (values == values[0]).all():
             continue
-        turned = replace(rows, **{name: given[::-1]})
+        turned = replace(rows, **{name: values[::-1]})
         with pytest.raises(AssertionError, match=f"^{framework} {algorithm}: expected "):
             assert_right(framework, algorithm, turned, LimitIs.TERMINATION)
 
@@ -188,8 +192,8 @@ def _reward_of_another(number: int) -> RewardOfAnother:
 def test_a_final_observation_of_another_environment_is_seen(framework, algorithm):
     """Control: a value or an observation of another environment at the end of an episode shows."""
     rows = joined(read(framework, algorithm, final_of_another))
-    chosen = of(framework, algorithm)
-    if chosen.truncation_is_termination or chosen.value_before_truncation:
+    options = setting_of(framework, algorithm)
+    if options.truncation_is_termination or options.value_before_truncation:
         # nothing is read of the final observation that could be wrong
         assert_right(framework, algorithm, rows, LimitIs.TRUNCATION)
         return

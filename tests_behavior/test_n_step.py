@@ -1,4 +1,4 @@
-"""n-step returns: which rewards a row sums, and what is behind them.
+"""n-step returns: the rewards that a row sums, and the value behind them.
 
 Three rewards, across truncations, terminations, and the place where a full buffer is written on.
 """
@@ -53,22 +53,22 @@ def _noted(number: int, paid: dict, limit_is: LimitIs) -> Notes:
 
 def expected(framework: Adapter, algorithm: str, limit_is: LimitIs, environments: int, paid, n=N):
     """The windows of all steps, as the framework documents their ends."""
-    given = hyperparameters(framework, algorithm)
+    options = hyperparameters(framework, algorithm)
     by_batch = setting(framework.name, "minibatches", algorithm).windows_end_with_batches
     return windows(
         played(environments, STEPS),
         paid,
         n,
-        given["discount"],
+        options["discount"],
         limit_is is LimitIs.TERMINATION,
-        given["steps_per_collection"] if by_batch else STEPS,
+        options["steps_per_collection"] if by_batch else STEPS,
     )
 
 
 @pytest.mark.parametrize(
     ("environments", "size"),
     [
-        *(pytest.param(*each, marks=pytest.mark.nightly) for each in ((1, 40), (1, 6), (3, 40))),
+        *(pytest.param(*sizes, marks=pytest.mark.nightly) for sizes in ((1, 40), (1, 6), (3, 40))),
         (3, 6),
     ],
 )
@@ -78,7 +78,7 @@ def expected(framework: Adapter, algorithm: str, limit_is: LimitIs, environments
     ids=lambda kind: kind.value,
 )
 def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environments, size):
-    """A row sums up to three rewards of one episode; what is behind them is of the same episode.
+    """A row sums up to three rewards of one episode, and the value behind them is of it, too.
 
     Of ten steps a buffer of six has forgotten four, and a window crosses its end.
     """
@@ -86,8 +86,8 @@ def test_a_window_stays_in_its_episode(framework, algorithm, limit_is, environme
     question = "n_step.truncation" if limit_is is LimitIs.TRUNCATION else "n_step.termination"
     with asked(question, framework.name, algorithm):
         rows, paid = trained(framework, algorithm, limit_is, environments, size)
-        made = expected(framework, algorithm, limit_is, environments, paid)
-        assert_windows(who, rows, made)
+        true_windows = expected(framework, algorithm, limit_is, environments, paid)
+        assert_windows(who, rows, true_windows)
 
 
 @pytest.mark.parametrize("wrong", [pytest.param("n", marks=pytest.mark.nightly), "end"])
@@ -96,18 +96,20 @@ def test_other_windows_are_seen(framework, algorithm, wrong):
     who = f"{framework} {algorithm}"
     with asked("n_step.truncation", framework.name, algorithm):
         rows, paid = trained(framework, algorithm, LimitIs.TRUNCATION, 3, 6)
-    made = expected(framework, algorithm, LimitIs.TRUNCATION, 3, paid, n=2 if wrong == "n" else N)
+    wrong_windows = expected(
+        framework, algorithm, LimitIs.TRUNCATION, 3, paid, n=2 if wrong == "n" else N
+    )
     if wrong == "end":
         endless = dict.fromkeys(played(3, STEPS), False)
         discount = hyperparameters(framework, algorithm)["discount"]
-        made = windows(endless, paid, N, discount, False, STEPS)
+        wrong_windows = windows(endless, paid, N, discount, False, STEPS)
     with pytest.raises(AssertionError, match="expected the sum of rewards of the step of"):
-        assert_windows(who, rows, made)
+        assert_windows(who, rows, wrong_windows)
     assert np.isfinite(rows.rewards).all()
 
 
 def assert_one_value_behind(who: str, rows: Minibatch, discounts: np.ndarray) -> None:
-    """Targets less their rewards, over the discounts [rows], are one value of what is behind.
+    """Assert that targets less their rewards, over the discounts [rows], are one value.
 
     So they are if windows of several lengths that end alike discount it by their lengths.
     """

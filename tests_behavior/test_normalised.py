@@ -37,9 +37,9 @@ def in_units(framework: Adapter, algorithm: str, make) -> tuple[Minibatch, dict]
         )
     )
     observed = {
-        name: np.round((found * DEVIATION + MEAN) * 1024) / 1024
+        name: np.round((values * DEVIATION + MEAN) * 1024) / 1024
         for name in ("observations", "next_observations")
-        if (found := getattr(rows, name)) is not None
+        if (values := getattr(rows, name)) is not None
     }
     return replace(rows, **observed), played(ENVIRONMENTS, steps)
 
@@ -58,7 +58,7 @@ class _Statistics(tuple):
 
 
 def found_source(framework: Adapter, algorithm: str, make) -> set[str]:
-    """What the value behind an end is found to be of."""
+    """Return the possible sources of the value behind an end."""
     rows, met = in_units(framework, algorithm, make)
     if not is_on_policy(framework, algorithm):
         return value_sources.of_rows(rows, met, ENVIRONMENTS)
@@ -70,12 +70,12 @@ def test_a_final_observation_is_normalised(framework, algorithm):
     """The value behind a truncation is that of the final observation, normalised as all others."""
     who = f"{framework} {algorithm}"
     with asked("truncation.normalised", framework.name, algorithm):
-        found = found_source(framework, algorithm, Clock)
-        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
+        sources = found_source(framework, algorithm, Clock)
+        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)
 
 
 class NotNormalised(Clock):
-    """A fault: the final observation is such that normalising it gives what it was before.
+    """A fault: normalising the final observation gives the original one.
 
     What is read of it is then what a framework would read that forgot to normalise it.
     """
@@ -97,6 +97,6 @@ def test_another_final_observation_is_seen(framework, algorithm, fault):
     """Control: a final observation that was not normalised, or is another one, is not found."""
     who = f"{framework} {algorithm}"
     with asked("truncation.normalised", framework.name, algorithm):
-        found = found_source(framework, algorithm, partial(fault))
+        sources = found_source(framework, algorithm, partial(fault))
     with pytest.raises(AssertionError, match="to be of its final observation, found it of"):
-        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
+        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)

@@ -43,50 +43,50 @@ class Doubled(gymnasium.RewardWrapper):
     """Twice the reward."""
 
     def reward(self, reward: Any) -> float:
-        """Twice what it was."""
+        """Return twice the reward."""
         return 2.0 * float(reward)
 
 
 @cache
 def rows_of(framework: Adapter, algorithm: str, doubled: str = "") -> Minibatch:
-    """What updates that learn nothing read, with what is named in ``doubled`` of twice the scale.
+    """Return the rows of updates that learn nothing, with ``doubled`` of twice the scale.
 
     On-policy algorithms read two rollouts.
     """
     make = (lambda n: Doubled(Clock(n))) if "rewards" in doubled else Clock
     prepare = (lambda heads: heads.scale_values(2.0)) if "values" in doubled else None
     on_policy = is_on_policy(framework, algorithm)
-    given = {"gae_lambda": 0.9} if on_policy else {"learning_rate": 0.0}
+    changes = {"gae_lambda": 0.9} if on_policy else {"learning_rate": 0.0}
     environments, steps = environments_of(framework, algorithm, ENVIRONMENTS), STEPS[on_policy]
-    return joined(read(framework, algorithm, make, environments, steps, prepare=prepare, **given))
+    return joined(read(framework, algorithm, make, environments, steps, prepare=prepare, **changes))
 
 
-def assert_scaled(who: str, plain: Minibatch, other: Minibatch, standardized: bool) -> None:
-    """Returns and advantages, or targets, of ``other`` are twice those of ``plain``, row by row."""
+def assert_scaled(who: str, plain: Minibatch, scaled: Minibatch, standardized: bool) -> None:
+    """Assert that returns and advantages, or targets, of ``scaled`` are twice ``plain``."""
     __tracebackhide__ = True
-    assert np.array_equal(plain.observations, other.observations)
+    assert np.array_equal(plain.observations, scaled.observations)
     if plain.targets is not None:
-        assert_same_in_each_row(who, "targets", other.targets, 2.0 * plain.targets)
+        assert_same_in_each_row(who, "targets", scaled.targets, 2.0 * plain.targets)
         return
     assert plain.returns is not None
     assert plain.advantages is not None
     factor = 1.0 if standardized else 2.0
-    assert_same_in_each_row(who, "returns", other.returns, 2.0 * plain.returns)
-    assert_same_in_each_row(who, "advantages", other.advantages, factor * plain.advantages)
+    assert_same_in_each_row(who, "returns", scaled.returns, 2.0 * plain.returns)
+    assert_same_in_each_row(who, "advantages", scaled.advantages, factor * plain.advantages)
 
 
 @pytest.mark.without_cells
 def test_twice_the_scale_is_twice_the_advantage(framework, algorithm):
     """Twice the rewards and values double returns, advantages, targets; standardized ones stay."""
     who = f"{framework} {algorithm}"
-    chosen = setting(framework.name, "minibatches", algorithm)
+    options = setting(framework.name, "minibatches", algorithm)
     with asked("relations.scale", framework.name, algorithm):
         plain = rows_of(framework, algorithm)
         both = rows_of(framework, algorithm, "rewards, values")
-        assert_scaled(who, plain, both, chosen.standardized_advantages)
+        assert_scaled(who, plain, both, options.standardized_advantages)
     rewards_alone = rows_of(framework, algorithm, "rewards")
     with pytest.raises(AssertionError, match="expected the (returns|advantages|targets)"):
-        assert_scaled(who, plain, rewards_alone, chosen.standardized_advantages)
+        assert_scaled(who, plain, rewards_alone, options.standardized_advantages)
 
 
 def sums_of_rewards(
@@ -98,7 +98,7 @@ def sums_of_rewards(
     value_after_end: bool,
     value_before_end: bool = False,
 ) -> np.ndarray:
-    """Of every row the discounted rewards up to the end of its episode or rollout, and the value.
+    """Return for every row its discounted rewards to the end of episode or rollout, and the value.
 
     NaN where the value of what followed was never read.
     """
@@ -147,11 +147,11 @@ def _noted(paid: dict, ends: dict, number: int) -> Notes:
 def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
     """With a lambda of 1 returns are all rewards to the end, and the value that is behind it."""
     who = f"{framework} {algorithm}"
-    chosen = setting(framework.name, "minibatches", algorithm)
+    options = setting(framework.name, "minibatches", algorithm)
     given = hyperparameters(framework, algorithm)
     with asked("relations.lambda_one", framework.name, algorithm):
         rows, paid, ends = returns_of(framework, algorithm, gae_lambda=1.0)
-        has_value = not chosen.truncation_is_termination
+        has_value = not options.truncation_is_termination
         expected = sums_of_rewards(
             rows,
             paid,
@@ -159,7 +159,7 @@ def test_lambda_one_is_the_monte_carlo_return(framework, algorithm):
             given["discount"],
             given["rollout_steps"],
             has_value,
-            chosen.value_before_truncation,
+            options.value_before_truncation,
         )
         known = ~np.isnan(expected)
         assert known.mean() > 0.5

@@ -81,56 +81,56 @@ class Showing(gymnasium.Wrapper[np.ndarray, np.ndarray, np.ndarray, np.ndarray])
 def statistics(
     framework: Adapter, algorithm: str, environments: int
 ) -> tuple[RunningStatistics, Shown]:
-    """What is known after a short training, and what had been shown by its end."""
-    listed, trained = Shown(), Shown()
+    """Return the statistics after a short training, and the observations until its end."""
+    shown, trained = Shown(), Shown()
 
     def make(number: int) -> Showing:
-        return Showing(Clock(number), listed)
+        return Showing(Clock(number), shown)
 
     def end(steps: int, policy: Policy) -> None:
-        trained.every, trained.ended = list(listed.every), list(listed.ended)
+        trained.every, trained.ended = list(shown.every), list(shown.ended)
 
     steps = STEPS[is_on_policy(framework, algorithm)]
     asked_for = request(framework, algorithm, make, environments, steps)
     asked_for = replace(asked_for, on_checkpoint=end)
     try:
-        found = framework.train.running_statistics(asked_for, environments)
+        observed = framework.train.running_statistics(asked_for, environments)
     except Unsupported as error:
         pytest.skip(str(error))
-    return found, trained
+    return observed, trained
 
 
-def assert_exact(who: str, found: np.ndarray, listed: Shown, dimensions: slice) -> None:
-    """A set of statistics [2, all] is of what was shown, with final observations or without.
+def assert_exact(who: str, observed: np.ndarray, shown: Shown, dimensions: slice) -> None:
+    """Assert that statistics [2, all] are of the observations, with final ones or without.
 
     Whether those count is asked by ``normalisation.terminal_observation.statistics``.
     """
     __tracebackhide__ = True
-    known = [listed.moments(with_ends)[:, dimensions] for with_ends in (False, True)]
-    found = found[:, dimensions]
-    if not any(np.allclose(found, each, rtol=0, atol=TOLERANCE) for each in known):
-        wanted = " or ".join(str(each.round(5).tolist()) for each in known)
+    expected = [shown.moments(with_ends)[:, dimensions] for with_ends in (False, True)]
+    observed = observed[:, dimensions]
+    if not any(np.allclose(observed, moments, rtol=0, atol=TOLERANCE) for moments in expected):
+        spelled = " or ".join(str(moments.round(5).tolist()) for moments in expected)
         raise AssertionError(
-            f"{who}: expected the mean and the variance {wanted} of what was observed, found "
-            f"{found.round(5).tolist()}"
+            f"{who}: expected the mean and the variance {spelled} of what was observed, found "
+            f"{observed.round(5).tolist()}"
         )
 
 
-def assert_shared(who: str, found: np.ndarray, environments: int) -> None:
+def assert_shared(who: str, observed: np.ndarray, environments: int) -> None:
     """There is one set of statistics, [1, 2, dimensions]."""
     __tracebackhide__ = True
-    if len(found) != 1:
+    if len(observed) != 1:
         raise AssertionError(
             f"{who}: expected one set of statistics of {environments} environments, found "
-            f"{len(found)}, with the means {found[:, 0].round(3).tolist()}"
+            f"{len(observed)}, with the means {observed[:, 0].round(3).tolist()}"
         )
 
 
-def assert_same(who: str, when: str, found: np.ndarray | None, trained: np.ndarray) -> None:
+def assert_same(who: str, when: str, observed: np.ndarray | None, trained: np.ndarray) -> None:
     """Statistics are those of the training, [sets, 2, dimensions]."""
     __tracebackhide__ = True
-    if found is None or not np.array_equal(found, trained):
-        spelled = "none" if found is None else str(found.round(5).tolist())
+    if observed is None or not np.array_equal(observed, trained):
+        spelled = "none" if observed is None else str(observed.round(5).tolist())
         raise AssertionError(
             f"{who}: expected the statistics {trained.round(5).tolist()} of the training {when}, "
             f"found {spelled}"
@@ -138,43 +138,43 @@ def assert_same(who: str, when: str, found: np.ndarray | None, trained: np.ndarr
 
 
 def test_running_statistics_are_exact(framework, algorithm):
-    """Mean and variance are those of what one environment has shown until now."""
+    """Mean and variance are those of all observations of one environment until now."""
     who = f"{framework} {algorithm}"
     with asked("normalisation.running", framework.name, algorithm):
-        found, listed = statistics(framework, algorithm, 1)
-        assert_exact(who, found.trained[0], listed, MOVING)
-    other = replace(listed, every=[*listed.every[:-1], listed.every[-1] + 0.1])
+        observed, shown = statistics(framework, algorithm, 1)
+        assert_exact(who, observed.trained[0], shown, MOVING)
+    wrong = replace(shown, every=[*shown.every[:-1], shown.every[-1] + 0.1])
     with pytest.raises(AssertionError, match="expected the mean and the variance"):
-        assert_exact(who, found.trained[0], other, MOVING)
+        assert_exact(who, observed.trained[0], wrong, MOVING)
 
 
 def test_environments_share_their_statistics(framework, algorithm):
-    """Three environments have one set of statistics, of what all of them have shown."""
+    """Three environments have one set of statistics, of the observations of all of them."""
     who = f"{framework} {algorithm}"
     with asked("normalisation.environments", framework.name, algorithm):
-        found, listed = statistics(framework, algorithm, ENVIRONMENTS)
-        assert_shared(who, found.trained, ENVIRONMENTS)
-        assert_exact(who, found.trained[0], listed, ALL)
+        observed, shown = statistics(framework, algorithm, ENVIRONMENTS)
+        assert_shared(who, observed.trained, ENVIRONMENTS)
+        assert_exact(who, observed.trained[0], shown, ALL)
     with pytest.raises(AssertionError, match="expected one set of statistics of 3 environments"):
-        assert_shared(who, np.concatenate([found.trained] * 2), ENVIRONMENTS)
+        assert_shared(who, np.concatenate([observed.trained] * 2), ENVIRONMENTS)
 
 
 def test_an_evaluation_leaves_the_statistics(framework, algorithm):
-    """What an evaluation observes does not enter the statistics that it normalises with."""
+    """Observations of an evaluation do not enter the statistics that normalise them."""
     who = f"{framework} {algorithm}"
     with asked("normalisation.frozen", framework.name, algorithm):
-        found, _ = statistics(framework, algorithm, 1)
-        assert_same(who, "in an evaluation", found.evaluated, found.trained)
+        observed, _ = statistics(framework, algorithm, 1)
+        assert_same(who, "in an evaluation", observed.evaluated, observed.trained)
     with pytest.raises(AssertionError, match="of the training in an evaluation, found"):
-        assert_same(who, "in an evaluation", found.trained + 0.001, found.trained)
+        assert_same(who, "in an evaluation", observed.trained + 0.001, observed.trained)
 
 
 def test_statistics_are_saved_with_the_agent(framework, algorithm):
-    """What is loaded of a saved agent normalises as the agent did."""
+    """A loaded agent normalises as the saved one did."""
     who = f"{framework} {algorithm}"
     with asked("normalisation.saved", framework.name, algorithm):
-        found, _ = statistics(framework, algorithm, 1)
-        assert_same(who, "in what is loaded", found.restored, found.trained)
-    for other in (None, found.trained + 0.001):
+        observed, _ = statistics(framework, algorithm, 1)
+        assert_same(who, "in what is loaded", observed.restored, observed.trained)
+    for wrong in (None, observed.trained + 0.001):
         with pytest.raises(AssertionError, match="of the training in what is loaded, found"):
-            assert_same(who, "in what is loaded", other, found.trained)
+            assert_same(who, "in what is loaded", wrong, observed.trained)

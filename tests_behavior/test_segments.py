@@ -38,13 +38,13 @@ TRUNCATED = COUNTERS[LimitIs.TRUNCATION]
 @cache
 def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> Transitions:
     """Three segments of five steps from one environment; the same training is done once."""
-    chosen = setting(framework.name, "segments", algorithm)
-    changes = {"learning_starts": warm_up} if "learning_starts" in chosen.hyperparameters else {}
+    options = setting(framework.name, "segments", algorithm)
+    changes = {"learning_starts": warm_up} if "learning_starts" in options.hyperparameters else {}
     stored = framework.train.transitions(
         TrainingRequest(
             algorithm=algorithm,
             make_env=lambda: made_for(algorithm, make_env()),
-            hyperparameters={**chosen.hyperparameters, **changes},
+            hyperparameters={**options.hyperparameters, **changes},
             total_steps=15,
             seed=shifted(0),
         ),
@@ -92,28 +92,28 @@ def test_a_truncation_is_not_stored_as_termination(framework, algorithm):
     for limit_is, rows in ((LimitIs.TRUNCATION, NEVER), (LimitIs.TERMINATION, ENDS)):
         stored = collect(framework, algorithm, COUNTERS[limit_is])
         expected = documented(framework, algorithm, "terminated", rows)
-        found = flags(stored.terminated)
-        assert_stored(f"{who}, limit is a {limit_is.value}", "terminations", found, expected)
+        terminations = flags(stored.terminated)
+        assert_stored(f"{who}, limit is a {limit_is.value}", "terminations", terminations, expected)
 
 
 def test_what_is_collected_before_learning_starts_is_kept(framework, algorithm):
     """Random steps before learning starts are stored like others, unless documented not to be."""
     who = f"{framework} {algorithm}"
     stored = collect(framework, algorithm, TRUNCATED, warm_up=10)
-    kept = setting(framework.name, "segments", algorithm).warm_up_is_stored
+    is_stored = setting(framework.name, "segments", algorithm).warm_up_is_stored
     # the warm-up ends with the second segment, after which learning starts
-    expected = OBSERVATIONS if kept else OBSERVATIONS[1:]
+    expected = OBSERVATIONS if is_stored else OBSERVATIONS[1:]
     assert_stored(who, "observations", steps(stored.observations), expected)
 
 
 def test_rewards_are_stored_as_given(framework, algorithm):
     """Rewards are 1, except where the value behind a truncation is documented to be added."""
     who = f"{framework} {algorithm}"
-    chosen = setting(framework.name, "segments", algorithm)
-    ends = {LimitIs.TRUNCATION} | ({LimitIs.BOTH} if chosen.value_before_truncation else set())
+    options = setting(framework.name, "segments", algorithm)
+    ends = {LimitIs.TRUNCATION} | ({LimitIs.BOTH} if options.value_before_truncation else set())
     for limit_is in LimitIs:
         stored = collect(framework, algorithm, COUNTERS[limit_is])
-        expected = ENDS if chosen.value_in_last_reward and limit_is in ends else NEVER
+        expected = ENDS if options.value_in_last_reward and limit_is in ends else NEVER
         changed = flags(stored.rewards) != 1.0
         assert_stored(f"{who}, limit is a {limit_is.value}", "changed rewards", changed, expected)
 

@@ -50,19 +50,19 @@ def assert_learned(framework: Adapter, algorithm: str, limit_is: LimitIs) -> Non
     Those of the other kind of end do not pass for them.
     """
     __tracebackhide__ = True
-    who, chosen = f"{framework} {algorithm}", setting(framework.name, "time_limit", algorithm)
-    discount, within = chosen.hyperparameters["discount"], chosen.values_within
+    who, options = f"{framework} {algorithm}", setting(framework.name, "time_limit", algorithm)
+    discount, within = options.hyperparameters["discount"], options.values_within
     trained = framework.train.train(
         TrainingRequest(
             algorithm=algorithm,
             make_env=lambda: made_for(algorithm, Ring(limit_is)),
-            hyperparameters=chosen.hyperparameters,
-            total_steps=chosen.total_steps,
+            hyperparameters=options.hyperparameters,
+            total_steps=options.total_steps,
             seed=shifted(0),
         )
     )
     values = trained.value(observations())
-    ends = limit_is is LimitIs.TERMINATION or chosen.truncation_is_termination
+    ends = limit_is is LimitIs.TERMINATION or options.truncation_is_termination
     kind = f"the limit is a {limit_is.value}"
     assert_values_near(who, kind, values, true_values(discount, ends), within)
     with pytest.raises(AssertionError, match=f"^{who}, control: expected the values "):

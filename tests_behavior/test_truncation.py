@@ -1,4 +1,4 @@
-"""What the value behind the end of an episode is taken from, told by the observations themselves.
+"""The source of the value behind the end of an episode, told by the observations themselves.
 
 The clock's observations say who stepped and when. The final observation of an episode, the one of
 the reset, the one before the last step and those of another environment are four different ones.
@@ -42,7 +42,7 @@ STEPS = {True: 16, False: 10}
 def found_source(
     framework: Adapter, algorithm: str, make, environments: int, steps: int = 0, **changes
 ) -> set[str]:
-    """What the value behind an end is found to be of."""
+    """Return the possible sources of the value behind an end."""
     on_policy = is_on_policy(framework, algorithm)
     environments = environments_of(framework, algorithm, environments)
     steps = steps or STEPS[on_policy]
@@ -58,9 +58,9 @@ def found_source(
 def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, environments):
     """The value behind a truncation is that of the episode's own final observation."""
     who = f"{framework} {algorithm}"
-    found = found_source(framework, algorithm, Clock, environments)
+    sources = found_source(framework, algorithm, Clock, environments)
     with asked("truncation.source", framework.name, algorithm):
-        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
+        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)
 
 
 @pytest.mark.parametrize("environments", [pytest.param(1, marks=NIGHTLY), 3])
@@ -71,10 +71,10 @@ def test_a_truncated_step_is_worth_its_final_observation(framework, algorithm, e
 def test_no_value_is_behind_a_termination(framework, algorithm, make, environments):
     """Nothing follows a terminated step, whether or not the time limit is met in the same step."""
     who = f"{framework} {algorithm}"
-    found = found_source(framework, algorithm, make, environments)
+    sources = found_source(framework, algorithm, make, environments)
     question = "truncation.both_flags" if make is BOTH else "truncation.termination"
     with asked(question, framework.name, algorithm):
-        value_sources.assert_from(who, "a termination", found, value_sources.NOTHING)
+        value_sources.assert_from(who, "a termination", sources, value_sources.NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -95,16 +95,16 @@ def test_a_wrong_source_is_named(framework, algorithm, fault, source):
     if alone and source == value_sources.ANOTHER and is_on_policy(framework, algorithm):
         # there is no other environment whose value could be read
         pytest.skip(ONE_ENVIRONMENT)
-    found = found_source(framework, algorithm, fault, 3)
-    chosen = setting(framework.name, "minibatches", algorithm)
-    if chosen.truncation_is_termination or chosen.value_before_truncation:
+    sources = found_source(framework, algorithm, fault, 3)
+    options = setting(framework.name, "minibatches", algorithm)
+    if options.truncation_is_termination or options.value_before_truncation:
         # whatever the final observation is, no value of it is asked
-        ends = chosen.truncation_is_termination or fault is TERMINATED
+        ends = options.truncation_is_termination or fault is TERMINATED
         documented = value_sources.NOTHING if ends else value_sources.BEFORE
-        value_sources.assert_from(who, "a truncation", found, documented)
+        value_sources.assert_from(who, "a truncation", sources, documented)
         return
     with pytest.raises(AssertionError, match=f"to be of its final .*, found it of {source}$"):
-        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
+        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)
 
 
 def test_a_truncation_ends_a_rollout(framework, algorithm):
@@ -115,11 +115,11 @@ def test_a_truncation_ends_a_rollout(framework, algorithm):
     who = f"{framework} {algorithm}"
     rollout = {"steps": 9, "rollout_steps": 3, "minibatch_size": 3}
     with asked("truncation.rollout_end", framework.name, algorithm):
-        found = found_source(framework, algorithm, Clock, 1, **rollout)
-        value_sources.assert_from(who, "a truncation", found, value_sources.FINAL)
-    ended = found_source(framework, algorithm, TERMINATED, 1, **rollout)
+        sources = found_source(framework, algorithm, Clock, 1, **rollout)
+        value_sources.assert_from(who, "a truncation", sources, value_sources.FINAL)
+    terminated = found_source(framework, algorithm, TERMINATED, 1, **rollout)
     with pytest.raises(AssertionError, match="found it of nothing"):
-        value_sources.assert_from(who, "control", ended, value_sources.FINAL)
+        value_sources.assert_from(who, "control", terminated, value_sources.FINAL)
 
 
 @pytest.mark.parametrize("environments", [1, pytest.param(3, marks=NIGHTLY)])
@@ -135,21 +135,21 @@ def test_a_full_buffer_holds_whole_rows(framework, algorithm, make, environments
     A row is missed by 1024 samples of 18 rows with a probability below 1e-23.
     """
     who = f"{framework} {algorithm}"
-    steps, kept = STEPS[False], 6
+    steps, capacity = STEPS[False], 6
     environments = environments_of(framework, algorithm, environments)
     with asked("truncation.wrap_around", framework.name, algorithm):
-        size = {"replay_size": kept * environments}
+        size = {"replay_size": capacity * environments}
         rows = read(framework, algorithm, make, environments, steps, **size)[-1]
         met = played(environments, steps)
-        chosen = setting(framework.name, "minibatches", algorithm)
-        terminates, reset_is_next = make is TERMINATED, chosen.reset_after_termination
+        options = setting(framework.name, "minibatches", algorithm)
+        terminates, reset_is_next = make is TERMINATED, options.reset_after_termination
         assert_one_transition(who, rows, met, terminates, reset_is_next)
-        assert len(set(map(tuple, rows.observations))) == kept * environments
+        assert len(set(map(tuple, rows.observations))) == capacity * environments
     if environments == 1:
-        newest = list(met)[-kept:]
+        newest = list(met)[-capacity:]
         assert_each_row_read(who, rows, newest)
         with pytest.raises(AssertionError, match="expected the step of environment 0 at time"):
-            assert_each_row_read(who, rows, list(met)[-kept - 1 :])
+            assert_each_row_read(who, rows, list(met)[-capacity - 1 :])
     turned = replace(rows, rewards=np.roll(rows.rewards, 1))
     with pytest.raises(AssertionError, match="expected the reward of the step"):
         assert_one_transition(who, turned, met, terminates, reset_is_next)

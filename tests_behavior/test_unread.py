@@ -1,4 +1,4 @@
-"""NaN where nothing may be read: what is read anyway ends up in every weight."""
+"""NaN where nothing may be read: if it is read, it ends up in every weight."""
 
 from __future__ import annotations
 
@@ -54,17 +54,17 @@ def share_of_nan(framework: Adapter, algorithm: str, make: Callable[[int], Any])
     return sum(np.isnan(parameter).sum() for parameter in parameters) / count
 
 
-def assert_unread(who: str, what: str, share: float) -> None:
+def assert_unread(who: str, hidden: str, share: float) -> None:
     """No weight has become NaN."""
     __tracebackhide__ = True
     if share:
         raise AssertionError(
-            f"{who}: expected nothing to be read of {what}, found {share:.0%} of the parameters "
+            f"{who}: expected nothing to be read of {hidden}, found {share:.0%} of the parameters "
             "to be NaN"
         )
 
 
-def _of(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
+def _make_faulty(fault: Callable[..., Any], limit_is: LimitIs, number: int) -> Any:
     return fault(Clock(number, limit_is))
 
 
@@ -75,7 +75,7 @@ def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_i
     who = f"{framework} {algorithm}"
     kind = "terminal" if limit_is is LimitIs.TERMINATION else "terminal_and_truncated"
     with asked(f"unread.{kind}", framework.name, algorithm):
-        share = share_of_nan(framework, algorithm, partial(_of, NaNAsFinal, limit_is))
+        share = share_of_nan(framework, algorithm, partial(_make_faulty, NaNAsFinal, limit_is))
         assert_unread(who, "terminal observations", share)
 
 
@@ -83,6 +83,8 @@ def test_nothing_is_read_of_a_terminal_observation(framework, algorithm, limit_i
 def test_what_is_read_of_a_first_observation_is_seen(framework, algorithm):
     """Control: a first observation that is NaN reaches the weights."""
     who = f"{framework} {algorithm}"
-    share = share_of_nan(framework, algorithm, partial(_of, NaNAsFirst, LimitIs.TRUNCATION))
+    share = share_of_nan(
+        framework, algorithm, partial(_make_faulty, NaNAsFirst, LimitIs.TRUNCATION)
+    )
     with pytest.raises(AssertionError, match="of the parameters to be NaN"):
         assert_unread(who, "first observations", share)

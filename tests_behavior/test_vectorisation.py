@@ -1,4 +1,4 @@
-"""Vectorised environments: what is stored of one environment never mixes with the other's."""
+"""Vectorised environments: stored rows of one environment never mix with another's."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def environments(framework: Adapter, algorithm: str) -> int:
 
 def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
     """Three segments of five steps from each of the environments."""
-    chosen = setting(framework.name, "segments", algorithm)
+    options = setting(framework.name, "segments", algorithm)
     number = environments(framework, algorithm)
     request = TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: made_for(algorithm, make_env()),
-        hyperparameters=chosen.hyperparameters,
+        hyperparameters=options.hyperparameters,
         total_steps=15 * number,
         seed=shifted(0),
     )
@@ -48,8 +48,8 @@ def plain(framework: Adapter, algorithm: str) -> Transitions:
 
 def rows(framework: Adapter, algorithm: str, field: np.ndarray | None) -> np.ndarray | None:
     """A field [rows, environments, 3] without a first row that is documented to be out of place."""
-    chosen = setting(framework.name, "segments", algorithm)
-    first = 1 if chosen.first_row_from_before_seeding else 0
+    options = setting(framework.name, "segments", algorithm)
+    first = 1 if options.first_row_from_before_seeding else 0
     return None if field is None else field.reshape(-1, *field.shape[2:])[first:]
 
 
@@ -77,8 +77,8 @@ def test_each_environment_has_its_own_rows(framework, algorithm):
         rows(framework, algorithm, stored.next_observations),
     )
     for column in range(number):
-        found = stored.observations[:, :, column, STEP]
-        assert_stored(f"{who}, environment {column}", "observations", found, OBSERVATIONS)
+        steps = stored.observations[:, :, column, STEP]
+        assert_stored(f"{who}, environment {column}", "observations", steps, OBSERVATIONS)
 
 
 def test_the_first_row_is_of_the_first_episode(framework, algorithm):
@@ -87,8 +87,8 @@ def test_the_first_row_is_of_the_first_episode(framework, algorithm):
     stored = plain(framework, algorithm)
     cut_off = setting(framework.name, "segments", algorithm).first_row_from_before_seeding
     first, second = stored.observations[0, 0, :, EPISODE], stored.observations[0, 1, :, EPISODE]
-    what = "first rows from before the seeding"
-    assert_stored(who, what, first != second, [cut_off] * len(first))
+    field = "first rows from before the seeding"
+    assert_stored(who, field, first != second, [cut_off] * len(first))
 
 
 def test_environments_that_share_a_state_are_seen(framework, algorithm):

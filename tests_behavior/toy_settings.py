@@ -1,4 +1,4 @@
-"""The hyperparameters that make toy problems short, and what is documented of each framework.
+"""The hyperparameters that make toy problems short, and documented facts about each framework.
 
 ``baselines/behavior/<framework>.yaml`` holds, by topic and algorithm, ``changes`` to
 ``baselines/hyperparameters/<framework>.yaml``, or to the topic ``without_cells`` for an algorithm
@@ -119,7 +119,7 @@ def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
 
 
 def setting(framework: str, topic: str, algorithm: str) -> Setting:
-    """The setting of ``baselines/behavior``; UserError names file and key of what is wrong."""
+    """Return the setting of ``baselines/behavior``; UserError names file and key of a mistake."""
     path = suite.baselines() / "behavior" / f"{framework}.yaml"
     topics = datafiles.read_cached(path, Mapping[str, Mapping[str, _Table]])
     algorithms = _entry(topics, topic, str(path), "topic")

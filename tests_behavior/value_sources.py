@@ -1,4 +1,4 @@
-"""What the value behind the end of an episode of a clock is taken from: at sight."""
+"""The source of the value behind the end of an episode of a clock: at sight."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLOSE = 1e-4
 
 
 def places(number: float, time: float, environments: int) -> dict[str, _Place]:
-    """Where a value behind the step of a clock can come from, right or wrong."""
+    """Return the places from which a value behind the step of a clock can come, right or wrong."""
     following = float(clock.next_time(np.float64(time)))
     return {
         FINAL: (number, following),
@@ -31,16 +31,18 @@ def places(number: float, time: float, environments: int) -> dict[str, _Place]:
     }
 
 
-def _ended(rows: Minibatch, steps: Mapping[_Place, bool]) -> list[tuple[int, _Place]]:
+def _list_ends(rows: Minibatch, steps: Mapping[_Place, bool]) -> list[tuple[int, _Place]]:
     """(row, place) of every row whose step ended an episode."""
-    found = [(k, tuple(map(float, observation))) for k, observation in enumerate(rows.observations)]
-    return [(k, place) for k, place in found if steps[place]]  # type: ignore[index,misc]
+    places = [
+        (k, tuple(map(float, observation))) for k, observation in enumerate(rows.observations)
+    ]
+    return [(k, place) for k, place in places if steps[place]]  # type: ignore[index,misc]
 
 
 def of_returns(
     rows: Minibatch, steps: Mapping[_Place, bool], discount: float, environments: int
 ) -> set[str]:
-    """What the returns at the ends of episodes agree with, of one step each.
+    """Return the sources that the returns at the ends of episodes agree with, of one step each.
 
     Rows of which it cannot be told are left out: what would follow has not been read.
 
@@ -57,7 +59,7 @@ def of_returns(
         zip(places_read, map(float, rows.values), strict=True)
     )
     agree, fields = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
-    for row, (number, time) in _ended(rows, steps):
+    for row, (number, time) in _list_ends(rows, steps):
         candidates = places(number, time, environments)
         if {candidates[FINAL], candidates[RESET]} - set(values):
             continue
@@ -72,24 +74,24 @@ def of_returns(
 
 
 def of_rows(rows: Minibatch, steps: Mapping[_Place, bool], environments: int) -> set[str]:
-    """What the next observations at the ends of episodes are, of rows that are not terminated."""
+    """Return the sources of the next observations at ends of episodes that are not terminated."""
     assert rows.next_observations is not None
     assert rows.terminated is not None
     agree, values = {FINAL, RESET, BEFORE, ANOTHER, NOTHING}, 0
-    for row, (number, time) in _ended(rows, steps):
+    for row, (number, time) in _list_ends(rows, steps):
         values += 1
-        found = tuple(map(float, rows.next_observations[row]))
-        same = {name for name, at in places(number, time, environments).items() if at == found}
+        next_place = tuple(map(float, rows.next_observations[row]))
+        same = {name for name, at in places(number, time, environments).items() if at == next_place}
         agree &= {NOTHING} if rows.terminated[row] else same
     assert values > 1, "expected ends of episodes to be read, found none"
     return agree
 
 
-def assert_from(who: str, what: str, found: set[str], expected: str) -> None:
+def assert_from(who: str, end: str, observed: set[str], expected: str) -> None:
     """The value behind the end of an episode is of one source alone, the expected one."""
     __tracebackhide__ = True
-    if found != {expected}:
-        spelled = " or ".join(sorted(found)) or "no one source"
+    if observed != {expected}:
+        spelled = " or ".join(sorted(observed)) or "no one source"
         raise AssertionError(
-            f"{who}: expected the value behind {what} to be of {expected}, found it of {spelled}"
+            f"{who}: expected the value behind {end} to be of {expected}, found it of {spelled}"
         )

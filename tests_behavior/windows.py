@@ -16,7 +16,7 @@ _Place = tuple[float, float]
 
 @dataclass(frozen=True)
 class Window:
-    """Up to n steps of one episode: float sum of rewards, and what is behind them."""
+    """Up to n steps of one episode: float sum of rewards, and the step behind them."""
 
     rewards: float
     following: _Place
@@ -32,7 +32,7 @@ def windows(
     terminates: bool,
     together: int,
 ) -> dict[_Place, Window]:
-    """Of every step the window that begins with it.
+    """Return for every step the window that begins with it.
 
     Args:
         steps: every (environment, time) that was met -> the step ends an episode; in the order of
@@ -43,7 +43,7 @@ def windows(
         terminates: the ends are terminations.
         together: a window also ends with every so manieth step of an environment.
     """
-    made = {}
+    by_place = {}
     for number in {number for number, _ in steps}:
         own = [place for place in steps if place[0] == number]
         for first in range(len(own)):
@@ -51,24 +51,26 @@ def windows(
             ends = [k for k in range(first, last + 1) if steps[own[k]]]
             last = ends[0] if ends else last
             rewards = sum(discount ** (k - first) * paid[own[k]] for k in range(first, last + 1))
-            made[own[first]] = Window(
+            by_place[own[first]] = Window(
                 rewards,
                 (number, float(clock.next_time(np.float64(own[last][1])))),
                 bool(ends) and terminates,
                 discount ** (last + 1 - first),
             )
-    return made
+    return by_place
 
 
-def assert_windows(who: str, rows: Minibatch, made: Mapping[_Place, Window]) -> None:
+def assert_windows(who: str, rows: Minibatch, windows_by_place: Mapping[_Place, Window]) -> None:
     """Every row is the window that begins with its step."""
     __tracebackhide__ = True
-    expected = [made[tuple(map(float, observation))] for observation in rows.observations]  # type: ignore[index]
-    for name, found, true in (
-        ("sum of rewards", rows.rewards, [each.rewards for each in expected]),
-        ("next observation", rows.next_observations, [each.following for each in expected]),
-        ("discount", rows.discounts, [each.discount for each in expected]),
-        ("termination", rows.terminated, [each.terminated for each in expected]),
+    expected = [
+        windows_by_place[tuple(map(float, observation))] for observation in rows.observations
+    ]  # type: ignore[index]
+    for name, values, true in (
+        ("sum of rewards", rows.rewards, [window.rewards for window in expected]),
+        ("next observation", rows.next_observations, [window.following for window in expected]),
+        ("discount", rows.discounts, [window.discount for window in expected]),
+        ("termination", rows.terminated, [window.terminated for window in expected]),
     ):
-        assert found is not None, f"{who}: expected rows with the field {name}"
-        assert_rows(who, name, rows.observations, found, np.asarray(true))
+        assert values is not None, f"{who}: expected rows with the field {name}"
+        assert_rows(who, name, rows.observations, values, np.asarray(true))

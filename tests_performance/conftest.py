@@ -61,7 +61,7 @@ def warm_python(warm_executable: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def begins_warm(fixtures: Collection[str], judged: bool) -> bool:
-    """Whether a test's workers may come from a process that has torch.
+    """Return whether a test's workers may come from a process that has torch.
 
     Not where returns are judged, nor where memory is: a child has that of the process it is of.
     Of a replay only the numbers are compared.

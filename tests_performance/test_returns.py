@@ -31,8 +31,8 @@ def test_training(training, evidence):
 def test_returns(judged_cell, evidence):
     """The new runs of the cell return no less than its stored runs, at the stated error rate."""
     verdict = judged_cell.verdict()
-    beside = {"diagnostics": judged_cell.diagnostics(), "not_judged": judged_cell.not_judged()}
-    evidence(verdict=verdict, **beside)
+    further = {"diagnostics": judged_cell.diagnostics(), "not_judged": judged_cell.not_judged()}
+    evidence(verdict=verdict, **further)
     assert verdict.verdict != REGRESSED, f"{judged_cell.name}: {verdict.verdict}: {verdict.reason}"
 
 

@@ -22,7 +22,7 @@ MEASURED: dict[tuple[str, str], list[Measurement]] = {}
 
 @pytest.fixture
 def throughput(framework, algorithm, pytestconfig):
-    """What this session measured of a training; nothing is timed beside other tests."""
+    """Measure a training once a session; nothing is timed beside other tests."""
     if is_xdist_worker(pytestconfig):
         pytest.skip("throughput is measured by one process at a time: run it without -n")
     return MEASURED.setdefault((framework.full_name, algorithm), [])
@@ -57,7 +57,9 @@ def test_throughput(framework, algorithm, throughput, evidence, pytestconfig):
         pytest.skip(f"no stored throughput of {name} {algorithm}: {record_command(name)}")
     if not throughput:
         pytest.skip(f"test_floor, which measures {name} {algorithm}, did not run")
-    found = judge_processes(MEASURED, pytestconfig.getoption("--alpha"))[name, algorithm]
-    evidence(throughput={"algorithm": algorithm, "verdicts": found})
-    worse = [f"{of}: {v.reason}" for of, v in found.items() if v.verdict == REGRESSED]
+    verdicts = judge_processes(MEASURED, pytestconfig.getoption("--alpha"))[name, algorithm]
+    evidence(throughput={"algorithm": algorithm, "verdicts": verdicts})
+    worse = [
+        f"{quantity}: {v.reason}" for quantity, v in verdicts.items() if v.verdict == REGRESSED
+    ]
     assert not worse, f"{name} {algorithm} regressed: {'; '.join(worse)}"

@@ -53,18 +53,18 @@ def command(folder: Path) -> Iterator[str]:
     with open(folder / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
         path = folder / "python"
-        made = folder / f"python-{os.getpid()}"
-        made.write_text(
+        temporary = folder / f"python-{os.getpid()}"
+        temporary.write_text(
             f"#!/bin/sh\nexec '{sys.executable}' -IS '{__file__}' call '{folder}' \"$@\"\n"
         )
-        made.chmod(0o755)
-        made.replace(path)
+        temporary.chmod(0o755)
+        temporary.replace(path)
         _open(folder)
         yield str(path)
 
 
 def _open(folder: Path) -> None:
-    """Start what starts servers, unless another process has."""
+    """Start the process that starts servers, unless another process has."""
     import subprocess
 
     opening = subprocess.Popen(
@@ -148,14 +148,14 @@ def _python(arguments: list[str]) -> NoReturn:
 
 
 def _served(arguments: list[str]) -> bool:
-    """Whether a child can do it: a module, a command or a script, after at most one known option.
+    """Return whether a child can run a module, command or script, after at most one known option.
 
     These are ``-u`` and ``-W ignore``.
     """
-    rest = _without_options(arguments)
+    args = _without_options(arguments)
     return (
-        (rest[:1] in (["-c"], ["-m"]) and len(rest) > 1) or rest[:1] != [] and rest[0][0] != "-"
-    ) and "--multiprocessing-fork" not in rest
+        (args[:1] in (["-c"], ["-m"]) and len(args) > 1) or args[:1] != [] and args[0][0] != "-"
+    ) and "--multiprocessing-fork" not in args
 
 
 def _is_open(number: int) -> bool:
@@ -167,22 +167,22 @@ def _is_open(number: int) -> bool:
 
 
 def _key(variables: Mapping[str, str]) -> str:
-    """What names the server for these variables."""
+    """Return a digest of the variables, by which the server is named."""
     threads = variables.get("OMP_NUM_THREADS")
-    given = {
+    variables = {
         name: value
         for name, value in variables.items()
         if name.startswith(_READ_AT_START)
         and name not in _SET_LATER
         and not (name in _THREADS and value == threads)
     }
-    return hashlib.sha256(json.dumps(sorted(given.items())).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(sorted(variables.items())).encode()).hexdigest()[:12]
 
 
 def _connected(folder: str) -> socket.socket:
     """A connection to the server for the variables of this process, which is started if need be."""
     key = _key(os.environ)
-    here = os.getcwd()
+    folder_before = os.getcwd()
     # the path of a socket may be 100 bytes long
     os.chdir(folder)
     try:
@@ -194,7 +194,7 @@ def _connected(folder: str) -> socket.socket:
                 _start(key)
                 return _connection(key)
     finally:
-        os.chdir(here)
+        os.chdir(folder_before)
 
 
 def _connection(key: str) -> socket.socket:
@@ -237,7 +237,7 @@ def _start_server(folder: str, key: str, variables: Mapping[str, str]) -> None:
 
 
 def _serve(folder: str, key: str) -> dict[str, Any]:
-    """Fork a child for each caller; returns in the child, with what it is to do."""
+    """Fork a child for each caller; return in the child, with its job."""
     import gc
     import importlib
 
@@ -260,8 +260,8 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
     lock = os.open("lock", os.O_RDONLY)
     while True:
         ready, _, _ = select.select([listener, *children, *_sockets(children)], [], [], 1.0)
-        for each in ready:
-            if each is listener:
+        for ready_file in ready:
+            if ready_file is listener:
                 connection, _ = listener.accept()
                 requested, files = _asked(connection)
                 if requested is None:  # of a caller that was killed
@@ -287,9 +287,9 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
                 with suppress(OSError):  # of a caller that was killed; so will the child be
                     connection.sendall(str(child).encode())
                 children[os.pidfd_open(child)] = (child, connection)
-            elif isinstance(each, int):
-                child, connection = children.pop(each)
-                os.close(each)
+            elif isinstance(ready_file, int):
+                child, connection = children.pop(ready_file)
+                os.close(ready_file)
                 _, status = os.waitpid(child, 0)
                 with suppress(OSError):  # of a caller that was killed
                     connection.sendall(str(status).encode())
@@ -297,7 +297,7 @@ def _serve(folder: str, key: str) -> dict[str, Any]:
             else:
                 # the caller was killed
                 for child, connection in children.values():
-                    if connection is each:
+                    if connection is ready_file:
                         os.kill(child, signal.SIGKILL)
         if not ready:
             with suppress(BlockingIOError):
@@ -317,14 +317,14 @@ def _close(files: list[int]) -> None:
 
 
 def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """What a caller asks for, None if it ended before it had asked, and its files."""
+    """Return a caller's job and files; None if it ended before it had sent one."""
     files: list[int] = []
     with suppress(OSError):
         head, files, _, _ = socket.recv_fds(connection, _LENGTH, 3)
         length = int.from_bytes(head, "big")
         text = b""
-        while len(text) < length and (more := connection.recv(length - len(text))):
-            text += more
+        while len(text) < length and (received := connection.recv(length - len(text))):
+            text += received
         if head and len(text) == length:
             return json.loads(text), files
     return None, files
@@ -332,23 +332,23 @@ def _asked(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]
 
 def _path(requested: dict[str, Any], base: list[str]) -> list[str]:
     """The path of modules, as Python makes it."""
-    given = [
-        each for each in requested["variables"].get("PYTHONPATH", "").split(os.pathsep) if each
+    folders = [
+        path for path in requested["variables"].get("PYTHONPATH", "").split(os.pathsep) if path
     ]
     arguments = _without_options(requested["arguments"])
     first = {"-c": "", "-m": requested["folder"]}.get(arguments[0])
     if first is None:
         first = os.path.dirname(os.path.realpath(os.path.join(requested["folder"], arguments[0])))
-    absolute = [os.path.join(requested["folder"], each) for each in given]
-    return [first, *(each for each in dict.fromkeys(absolute) if each not in base), *base]
+    absolute = [os.path.join(requested["folder"], path) for path in folders]
+    return [first, *(path for path in dict.fromkeys(absolute) if path not in base), *base]
 
 
 def _hides(folders: list[str], names: set[str]) -> bool:
-    """Whether a folder has a module that a process would import instead of what is there."""
+    """Return whether a folder has a module that a process would import instead of a loaded one."""
     for folder in folders:
         if folder and os.path.isdir(folder):
-            there = {name.partition(".")[0] for name in os.listdir(folder)}
-            if there & names:
+            modules = {name.partition(".")[0] for name in os.listdir(folder)}
+            if modules & names:
                 return True
     return False
 
@@ -414,7 +414,7 @@ def _become(requested: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _told(error: BaseException) -> int:
-    """Say what ended the main module, as Python does; its status."""
+    """Report the error that ended the main module, as Python does; return its status."""
     if isinstance(error, SystemExit):
         if error.code is None or isinstance(error.code, int):
             return error.code or 0

@@ -17,7 +17,7 @@ def pytest_collection_finish():
 
 
 @pytest.fixture
-def of_this_suite(framework):
+def suite_framework(framework):
     """Skip what is documented here, and so asked of the frameworks of this repository alone."""
     if framework.framework.expectations is not None:
         pytest.skip(f"{framework} is another party's: it documents what it wants")

@@ -24,11 +24,13 @@ def test_every_detail_is_documented():
     assert {detail.id for detail in catalogue.all_details()} - documented == set()
 
 
-@pytest.mark.usefixtures("of_this_suite")
+@pytest.mark.usefixtures("suite_framework")
 def test_every_detail_is_probed(framework):
     """A framework of this suite is asked every detail, or has no such component and says so."""
     algorithms = {
-        a for known in map(frameworks.get, frameworks.names()) for a in known.framework.algorithms
+        a
+        for adapter in map(frameworks.get, frameworks.names())
+        for a in adapter.framework.algorithms
     }
     lacking = (
         algorithms - set(framework.framework.algorithms)
@@ -36,12 +38,12 @@ def test_every_detail_is_probed(framework):
         else set()
     )
     requested = {id for id, _ in framework.observe.probes()}
-    wanted = {detail.id for detail in catalogue.all_details() if detail.family not in lacking}
-    assert wanted - requested - set(load_absent(framework)) == set()
+    expected = {detail.id for detail in catalogue.all_details() if detail.family not in lacking}
+    assert expected - requested - set(load_absent(framework)) == set()
 
 
 def test_nothing_is_probed_and_absent(framework):
-    """What a framework does not have is not checked of it, and is a detail of the catalogue."""
+    """An absent component is not probed, and is a detail of the catalogue."""
     families = {detail.family for detail in catalogue.all_details()}
     assert set(load_absent(framework)) & {id for id, _ in framework.observe.probes()} == set()
     assert set(framework.observe.absent()) - families <= set(catalogue.ids())
@@ -91,31 +93,31 @@ def test_every_item_of_the_numbered_lists_is_there():
     """The index holds 11 + 8 + 10 + 3 details of PPO, 11 tricks and 7 boxes."""
     ids = {item.id for item in _items()}
     lengths = {"ppo32.general": 11, "ppo32.mujoco": 8, "ppo32.atari": 10, "ppo32.auxiliary": 3}
-    wanted = {f"{group}.{n}" for group, last in lengths.items() for n in range(1, last + 1)}
-    wanted |= {f"tricks.{n}" for n in range(1, 12)} | {f"thesis.box{n}" for n in range(1, 8)}
-    assert wanted - ids == set()
+    expected = {f"{group}.{n}" for group, last in lengths.items() for n in range(1, last + 1)}
+    expected |= {f"tricks.{n}" for n in range(1, 12)} | {f"thesis.box{n}" for n in range(1, 8)}
+    assert expected - ids == set()
 
 
 def test_every_item_is_asked_by_details_that_exist():
     """A detail that the index names is in the catalogue."""
-    known = {detail.id for detail in catalogue.all_details()}
-    assert source_index.list_unanswered(_items(), known, ("",)) == []
+    details = {detail.id for detail in catalogue.all_details()}
+    assert source_index.list_unanswered(_items(), details, ("",)) == []
 
 
 @pytest.mark.parametrize(
     "folder", sorted(path.name for path in (suite.baselines() / "details").iterdir())
 )
 def test_every_box_detail_and_trick_is_documented(folder):
-    """What a box, one of the 32 details or a trick asks is documented for every framework."""
+    """Questions of boxes, of the 32 details and of tricks are documented for every framework."""
     _skip_without_them(frameworks.get(folder))
     entries = expectations.load_expectations(suite.baselines() / "details" / folder)
     documented = {entry.id for entry in entries}
     assert source_index.list_unanswered(_items(), documented, EVERYWHERE) == []
 
 
-@pytest.mark.usefixtures("of_this_suite")
+@pytest.mark.usefixtures("suite_framework")
 def test_every_box_detail_and_trick_is_probed(framework):
-    """What a box, one of the 32 details or a trick asks is probed, and not left out as absent."""
+    """Questions of boxes, of the 32 details and of tricks are probed, not left out as absent."""
     _skip_without_them(framework)
     probed = {detail for detail, _ in framework.observe.probes()}
     assert source_index.list_unanswered(_items(), probed, EVERYWHERE) == []

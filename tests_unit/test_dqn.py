@@ -150,9 +150,9 @@ def test_learning_starts(implementation):
 @pytest.mark.detail("dqn.train_frequency")
 def test_train_frequency(implementation):
     """A frequency of 8 with 4 environments is an update every 8 transitions, or every 32."""
-    apart = implementation.probe(every=8, environments=4)
+    intervals = implementation.probe(every=8, environments=4)
     implementation.assert_documented(
-        apart,
+        intervals,
         vector_steps=[8.0, 4.0, 32.0],  # Stable-Baselines3
         transitions=[8.0, 4.0, 8.0],  # TorchRL
         one_environment=[8.0, 1.0, 8.0],  # CleanRL

@@ -16,9 +16,9 @@ OUTLIERS = [1.0, -1.0] * 125 + [1000.0, -1000.0]
 @pytest.mark.detail("normalisation.observation")
 def test_observation(implementation):
     """After 2, an observation of 3 is 1 deviation above the mean 2.5 (MuJoCo 1; appendix C.1)."""
-    given = implementation.probe(observations=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0])
+    normalised = implementation.probe(observations=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0])
     implementation.assert_documented(
-        given,
+        normalised,
         standard_deviation=[0.9996, -1.3728, 1.0691, -0.6750, 1.5712],  # all
         # RSL-RL: by those before, which know one observation at first
         before_update=[100.0, -6.8627, 1.5598, -0.7975, 2.4054],
@@ -32,9 +32,9 @@ def test_observation(implementation):
 @pytest.mark.detail("normalisation.observation.epsilon")
 def test_observation_epsilon(implementation):
     """After 100 zeros, what 0.001 becomes shows what is added to the variance (appendix C.1)."""
-    given = implementation.probe(still=100, last=0.001)
+    normalised = implementation.probe(still=100, last=0.001)
     implementation.assert_documented(
-        given,
+        normalised,
         **{
             "inside_1e-8": 0.985234,  # Stable-Baselines3, CleanRL: beside a prior of 1e-4 samples
             "variance_floor_1e-4": 0.099005,  # TorchRL
@@ -48,9 +48,9 @@ def test_observation_epsilon(implementation):
 @pytest.mark.detail("normalisation.observation.clip")
 def test_observation_clip(implementation):
     """Outliers of more than ten deviations are 10 and -10 to the agent (MuJoCo 2)."""
-    given = implementation.probe(observations=OUTLIERS)
+    normalised = implementation.probe(observations=OUTLIERS)
     implementation.assert_documented(
-        given,
+        normalised,
         ten=[10.0, -10.0],  # Stable-Baselines3, CleanRL, TorchRL's program
         none=[15.81, -11.22],  # TorchRL, RSL-RL before 5.5
         none_before_update=[990.1, -15.93],  # RSL-RL: they are not in the statistics yet
@@ -62,9 +62,9 @@ def test_observation_clip(implementation):
 @pytest.mark.detail("normalisation.order")
 def test_order(implementation):
     """Observations around 110 are normalised before they are clipped to 10 (MuJoCo 2)."""
-    given = implementation.probe(observations=[100.0, 130.0, 90.0, 110.0, 150.0])
+    normalised = implementation.probe(observations=[100.0, 130.0, 90.0, 110.0, 150.0])
     implementation.assert_documented(
-        given,
+        normalised,
         normalised_first=[0.9989, -0.9797, 0.1691, 1.5781],  # all
         clipped_first=[0.0070, 0.0057, 0.0050, 0.0044],  # nothing but tens
         not_normalised=[10.0, 10.0, 10.0, 10.0],
@@ -78,9 +78,9 @@ def test_reward(implementation):
     Of the rewards 1 and -2 these sums are 1 and 0.99 - 2 = -1.01, their deviation is 1.005: the
     second reward becomes -1.99. By the deviation of the rewards, 1.5, it would be -1.33.
     """
-    given = implementation.probe(rewards=[1.0, -2.0, 3.0, 0.5, 4.0, -1.0, 2.0])
+    normalised = implementation.probe(rewards=[1.0, -2.0, 3.0, 0.5, 4.0, -1.0, 2.0])
     implementation.assert_documented(
-        given,
+        normalised,
         # Stable-Baselines3, CleanRL
         return_deviation=[-1.9901, 2.3967, 0.3733, 1.6338, -0.3946, 0.7021],
         # TorchRL: the reward itself is centred and divided by its deviation
@@ -98,13 +98,13 @@ def test_reward_reset(implementation):
 
     Step 2 terminates, step 5 is truncated.
     """
-    given = implementation.probe(
+    normalised = implementation.probe(
         rewards=[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 4.0],
         terminated=[0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
         truncated=[0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
     )
     implementation.assert_documented(
-        given,
+        normalised,
         # Stable-Baselines3, CleanRL 0.4.8
         dropped_after_every_end=[2.0098, 1.4719, 0.4926, 1.0997, 1.4719, 0.4869, 1.0411, 1.8182],
         # CleanRL from 2.0 on: before the terminal reward is added, and not at truncations
@@ -121,9 +121,9 @@ def test_reward_reset(implementation):
 @pytest.mark.detail("normalisation.reward.clip")
 def test_reward_clip(implementation):
     """Rewards of more than ten deviations are 10 and -10 to the agent (MuJoCo 4)."""
-    given = implementation.probe(rewards=OUTLIERS)
+    normalised = implementation.probe(rewards=OUTLIERS)
     implementation.assert_documented(
-        given,
+        normalised,
         ten=[10.0, -10.0],  # Stable-Baselines3, CleanRL
         standardised_none=[15.81, -11.22],  # TorchRL
         absent=[1000.0, -1000.0],  # TorchRL's program
@@ -135,9 +135,9 @@ def test_reward_clip(implementation):
 @pytest.mark.detail("normalisation.reward.first")
 def test_reward_first(implementation):
     """The first reward ever, 2, becomes 10: divided by nearly nothing, then clipped (MuJoCo 3)."""
-    given = implementation.probe(rewards=[2.0, 1.0])
+    normalised = implementation.probe(rewards=[2.0, 1.0])
     implementation.assert_documented(
-        given,
+        normalised,
         ten=10.0,  # Stable-Baselines3, CleanRL
         zero=0.0,  # TorchRL: the mean is the reward itself
         absent=2.0,  # TorchRL's program
@@ -151,9 +151,9 @@ def test_reward_discount(implementation):
 
     Of the rewards 1 and 2 the sums are 1 and 2.99 or 1 and 2.5; 2 over half their distance.
     """
-    given = implementation.probe(rewards=[1.0, 2.0, 1.0, 2.0, 0.25, 3.0], discount=0.5)
+    normalised = implementation.probe(rewards=[1.0, 2.0, 1.0, 2.0, 0.25, 3.0], discount=0.5)
     implementation.assert_documented(
-        given,
+        normalised,
         own=[2.0098, 0.8115, 1.1279, 0.1311, 1.1699],  # Stable-Baselines3, CleanRL 0.4.8
         algorithm=[2.6663, 1.5238, 2.5889, 0.3522, 3.2456],  # CleanRL from 2.0 on
         no_return=[1.0, -0.7071, 1.0, -1.4907, 1.6301],  # TorchRL
@@ -181,9 +181,9 @@ def test_default(implementation):
     Two observations, the second an outlier, then the rewards of the same steps.
     """
     signal = [1.0, -1.0] * 65 + [1000.0]
-    given = implementation.probe(observations=signal, rewards=signal)
+    normalised = implementation.probe(observations=signal, rewards=signal)
     implementation.assert_documented(
-        given,
+        normalised,
         none=[-1.0, 1000.0, -1.0, 1000.0],  # Stable-Baselines3
         observations_and_rewards=[-1.118, 10.0, -1.980, 10.0],  # CleanRL
         observations=[-1.118, 10.0, -1.0, 1000.0],  # TorchRL's program
@@ -197,11 +197,11 @@ def test_evaluation(implementation):
 
     The training saw numbers of mean 2.417 and deviation 2.28: a 9 is 2.89 deviations above it.
     """
-    given = implementation.probe(
+    normalised = implementation.probe(
         training=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0], evaluation=[9.0, 12.0, 8.0]
     )
     implementation.assert_documented(
-        given,
+        normalised,
         training_frozen=[2.887, 4.202, 2.448],  # Stable-Baselines3
         training_moving=[1.806, 1.850, 0.789],  # TorchRL, CleanRL 0.4.8
         fresh_moving=[0.010, 0.999, -0.980],  # TorchRL's program, CleanRL from 2.0 on
@@ -212,11 +212,11 @@ def test_evaluation(implementation):
 @pytest.mark.detail("normalisation.saved")
 def test_saved(implementation):
     """A saved agent knows the statistics of its training, or not (Bag of Tricks, a note)."""
-    given = implementation.probe(
+    normalised = implementation.probe(
         training=[2.0, 3.0, -1.0, 4.0, 0.5, 6.0], evaluation=[9.0, 12.0, 8.0]
     )
     implementation.assert_documented(
-        given,
+        normalised,
         saved=[2.887, 4.202, 2.448],  # TorchRL's program
         lost=[9.0, 12.0, 8.0],  # Stable-Baselines3: they are in a file of their own
         fresh=[0.010, 0.999, -0.980],  # CleanRL

@@ -1,4 +1,4 @@
-"""What a parameter means: its name, and what setting it changes (Tables 7 and 8)."""
+"""Parameters: their names, and the effect of setting them (Tables 7 and 8)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 @pytest.mark.detail("sac.target_update.parameter")
 def test_sac_target_update_parameter(implementation):
     """A coefficient of 0.2 moves a target at 0 to 0.2 of its source at 1, or to 0.8 (Table 8)."""
-    moved = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], coefficient=0.2)
+    targets = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], coefficient=0.2)
     implementation.assert_documented(
-        moved,
+        targets,
         share_of_source=[0.2, -0.2],  # tau of Stable-Baselines3, CleanRL and TorchRL's library
         share_kept=[0.8, 2.2],  # target_update_polyak of TorchRL's program
         ignored=[0.005, -0.98],
@@ -20,9 +20,11 @@ def test_sac_target_update_parameter(implementation):
 @pytest.mark.detail("td3.target_update.parameter")
 def test_td3_target_update_parameter(implementation):
     """A coefficient of 0.2 moves a target at 0 to 0.2 of its source at 1, or to 0.8 (Table 7)."""
-    moved = implementation.probe(source=[1.0, 3.0, -2.0], target=[0.0, -1.0, 2.0], coefficient=0.2)
+    targets = implementation.probe(
+        source=[1.0, 3.0, -2.0], target=[0.0, -1.0, 2.0], coefficient=0.2
+    )
     implementation.assert_documented(
-        moved,
+        targets,
         share_of_source=[0.2, -0.2, 1.2],  # tau of Stable-Baselines3, CleanRL and TorchRL's library
         share_kept=[0.8, 2.2, -1.2],  # target_update_polyak of TorchRL's program
         ignored=[0.005, -0.98, 1.98],

@@ -36,9 +36,9 @@ def test_reduction_of_critics(implementation):
 @pytest.mark.detail("tqc.target.dropped")
 def test_dropped_quantiles(implementation):
     """Of 9, 8, 3 and 2, 1, 0 the two largest are left out, although one network says both."""
-    kept = implementation.probe(quantiles=[[8.0, 9.0, 3.0], [2.0, 0.0, 1.0]], dropped=1)
+    quantiles = implementation.probe(quantiles=[[8.0, 9.0, 3.0], [2.0, 0.0, 1.0]], dropped=1)
     implementation.assert_documented(  # how many, the smallest, the largest, the mean
-        kept,
+        quantiles,
         top_of_all=[4.0, 0.0, 3.0, 1.5],  # SB3-Contrib
         top_of_each=[4.0, 0.0, 8.0, 3.0],
         bottom_of_all=[4.0, 2.0, 9.0, 5.5],

@@ -114,9 +114,9 @@ def test_warmup(implementation):
 @pytest.mark.detail("replay.overwriting")
 def test_overwriting(implementation):
     """A full buffer of four forgets the oldest: of the rewards 0 to 5 it holds 2 to 5."""
-    held = implementation.probe(capacity=4, rewards=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    stored = implementation.probe(capacity=4, rewards=[0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
     implementation.assert_documented(
-        held,
+        stored,
         oldest=[2.0, 3.0, 4.0, 5.0],  # all
         none=[0.0, 1.0, 2.0, 3.0],
         newest=[0.0, 1.0, 2.0, 5.0],

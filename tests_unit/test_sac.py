@@ -196,9 +196,9 @@ def test_actor_loss(implementation):
 @pytest.mark.detail("sac.target_update.polyak")
 def test_target_update_polyak(implementation):
     """A target at 0 whose source is at 1 moves to 0.005, not to 0.995 (thesis, section 3.2)."""
-    moved = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
+    targets = implementation.probe(source=[1.0, 3.0], target=[0.0, -1.0], tau=0.005)
     implementation.assert_documented(
-        moved,
+        targets,
         towards_source=[0.005, -0.98],  # all
         flipped=[0.995, 2.98],
         copy=[1.0, 3.0],

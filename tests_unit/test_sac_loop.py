@@ -112,9 +112,9 @@ def test_temperature_initial(implementation):
 @pytest.mark.detail("sac.target_update.interval")
 def test_target_update_interval(implementation):
     """With an interval of 3 the target networks move at the updates 3 and 6 of 6 (Table 8)."""
-    moved = implementation.probe(interval=3, updates=6)
+    flags = implementation.probe(interval=3, updates=6)
     implementation.assert_documented(
-        moved,
+        flags,
         at_multiples=[0.0, 0.0, 1.0, 0.0, 0.0, 1.0],  # CleanRL
         # Stable-Baselines3 counts calls of train(), TorchRL has no interval
         every_update=[1.0, 1.0, 1.0, 1.0, 1.0, 1.0],

@@ -171,11 +171,11 @@ def test_actor_loss(implementation):
 @pytest.mark.detail("td3.policy_delay")
 def test_policy_delay(implementation):
     """With a delay of 2 the updates 2, 4 and 6 move the policy and the target networks (alg. 2)."""
-    moved = implementation.probe(delay=2, updates=6)
+    flags = implementation.probe(delay=2, updates=6)
     at_even = [0.0, 1.0, 0.0, 1.0, 0.0, 1.0]
     always = [1.0] * 6
     implementation.assert_documented(
-        moved,  # the policy, then the target networks
+        flags,  # the policy, then the target networks
         delayed_together=at_even + at_even,  # Stable-Baselines3, CleanRL, TorchRL's program
         targets_every_update=at_even + always,  # TorchRL's trainer
         policy_every_update=always + at_even,
@@ -186,9 +186,9 @@ def test_policy_delay(implementation):
 @pytest.mark.detail("td3.target_update.polyak")
 def test_target_update_polyak(implementation):
     """A target at 0 whose source is at 1 moves to 0.005, not to 0.995 (thesis, section 3.2)."""
-    moved = implementation.probe(source=[1.0, 3.0, -2.0], target=[0.0, -1.0, 2.0], tau=0.005)
+    targets = implementation.probe(source=[1.0, 3.0, -2.0], target=[0.0, -1.0, 2.0], tau=0.005)
     implementation.assert_documented(
-        moved,
+        targets,
         towards_source=[0.005, -0.98, 1.98],  # all
         flipped=[0.995, 2.98, -1.98],
         copy=[1.0, 3.0, -2.0],

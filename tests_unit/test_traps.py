@@ -1,4 +1,4 @@
-"""What no source states: what is known stays as it is, or the record is stale."""
+"""Details that no source states: they stay as recorded, or the record is stale."""
 
 from __future__ import annotations
 

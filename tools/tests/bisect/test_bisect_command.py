@@ -31,9 +31,10 @@ sys.exit(toy.value() != 1)
 
 
 def git(repository, *words, arguments=None):
-    """What git answers in a repository."""
+    """Return what git answers in a repository."""
+    user = ["-c", "user.name=Toy", "-c", "user.email=t@example.org"]
     return subprocess.run(
-        ["git", "-C", str(repository), *words],
+        ["git", "-C", str(repository), *user, *words],
         check=True, capture_output=True, text=True, input=arguments,
     ).stdout  # fmt: skip
 
@@ -94,7 +95,7 @@ def bisect(tmp_path, monkeypatch, capsys):
 
 
 def test_the_commit_of_a_long_history_is_named(bisect, tmp_path):
-    """Of 40 commits, some of which do not import, with its date and the changed function."""
+    """The date and the changed function come with it; commits that do not import are left out."""
     broken = {FAULT - 3, FAULT + 4, 20, 30, 31, 32}
     repository = make_repository(tmp_path / "toy", [source(n, broken) for n in range(COUNT)])
     (repository / "toy" / "__init__.py").write_text("what the user has not committed\n")
@@ -169,7 +170,7 @@ def test_a_command_that_does_not_repeat_itself_names_nothing(bisect, tmp_path):
 
 
 def test_a_file_that_is_no_python_is_part_of_a_version(bisect, tmp_path):
-    """What was measured of one commit is not taken for another with the same code."""
+    """A commit with the same code and another data file is measured anew."""
     reads = (
         "import pathlib\n\ndef value():\n"
         "    return int(pathlib.Path(__file__).with_name('c.txt').read_text())\n"
@@ -189,10 +190,7 @@ def test_a_package_lies_in_any_folder_and_what_is_not_filled_is_named(bisect, tm
     sources = [source(n) for n in range(FAULT - 2, FAULT + 2)]
     repository = make_repository(tmp_path / "toy", sources, rows, "parts/python/toy")
     git(repository, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},assets")
-    git(
-        repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit", "--quiet",
-        "-m", "change 4",
-    )  # fmt: skip
+    git(repository, "commit", "--quiet", "-m", "change 4")
     code, last, data = bisect(repository, "main~4", "main")
     assert (code, last.split()[-1]) == (0, "2")
     assert data["steps"][0]["functions"][0]["place"] == "toy/__init__.py:3 value"
@@ -209,16 +207,10 @@ def branched(repository, *, before_old):
     for number, value in enumerate((1, 2, 2)):
         (repository / "toy" / "side.py").write_text(f"VALUE = {value}\n# {number}\n")
         git(repository, "add", "toy/side.py")
-        git(
-            repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit",
-            "--quiet", "-m", f"side {number}",
-        )  # fmt: skip
+        git(repository, "commit", "--quiet", "-m", f"side {number}")
     git(repository, "checkout", "--quiet", "main")
     git(repository, "tag", "OLD")
-    git(
-        repository, "-c", "user.name=Toy", "-c", "user.email=t@example.org", "merge", "--quiet",
-        "--no-ff", "side", "-m", "the merge",
-    )  # fmt: skip
+    git(repository, "merge", "--quiet", "--no-ff", "side", "-m", "the merge")
     return repository
 
 
@@ -238,38 +230,29 @@ def test_a_fault_on_a_branch_is_found_wherever_the_branch_left(bisect, tmp_path,
 
 
 def test_a_branch_that_has_what_old_mended_is_no_culprit(bisect, tmp_path):
-    """It left before OLD with the fault; what is new is the merge."""
+    """It left before OLD with the fault; the merge, and not the branch, is new."""
     bad = SIDE.replace("else 1", "else 2")
     repository = make_repository(tmp_path / "toy", [bad, SIDE])
     git(repository, "checkout", "--quiet", "-b", "side", "main~1")
-    commit = ["-c", "user.name=Toy", "-c", "user.email=t@example.org", "commit", "--quiet"]
     (repository / "other.txt").write_text("1")
     git(repository, "add", ".")
-    git(repository, *commit, "-m", "side 0")
+    git(repository, "commit", "--quiet", "-m", "side 0")
     git(repository, "checkout", "--quiet", "main")
     git(repository, "tag", "OLD")
-    git(repository, *commit[:4], "merge", "--quiet", "--no-ff", "side", "-m", "the merge")
+    git(repository, "merge", "--quiet", "--no-ff", "side", "-m", "the merge")
     (repository / "toy" / "__init__.py").write_text(bad)
-    git(repository, *commit, "-am", "the fault")
+    git(repository, "commit", "--quiet", "-am", "the fault")
     assert bisect(repository, "OLD", "main")[1].endswith("the fault")
 
 
 def test_a_commit_that_does_not_parse_is_left_out_of_names(bisect, tmp_path):
-    """What was not read is neither there nor gone."""
+    """Its names are neither there nor gone."""
     files = [NAMED[1]] * 2 + [NAMED[1] + "("] * 2 + [NAMED[1] + "# 4\n"]
     files += [NAMED[1].replace("b=1", "b=2")]
     repository = make_repository(tmp_path / "toy", [NAMED[0]] * 6, {"toy/inner.py": files})
     for name in ("toy.value", "toy.inner.value"):
         code, last, data = bisect(repository, "main~5", "main", "--name", name)
         assert (code, last.split()[-1]) == (0, "5"), data
-
-
-def test_a_command_in_the_checkout_is_refused(bisect, tmp_path, monkeypatch):
-    """Python would import what lies there in place of every commit."""
-    repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
-    monkeypatch.chdir(repository)
-    with pytest.raises(UserError, match="holds 'toy', which Python may import in place of"):
-        bisect(repository, "main~1", "main")
 
 
 @pytest.mark.parametrize(
@@ -315,11 +298,14 @@ def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
     assert [f["place"].split(" ")[1] for f in data["steps"][0]["functions"]]
 
 
-def test_a_name_that_neither_end_has_is_refused(bisect, tmp_path):
-    """It is a slip of the pen, and no name that stays the same."""
+def test_what_neither_end_has_is_refused(bisect, tmp_path, monkeypatch):
+    """A slip of the pen is no name that stays the same; and no checkout hides every commit."""
     repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
     with pytest.raises(UserError, match="neither .* has what is looked for, .*did you mean 'toy"):
         bisect(repository, "main~1", "main", "--name", "toy.valu")
+    monkeypatch.chdir(repository)
+    with pytest.raises(UserError, match="holds 'toy', which Python may import in place of"):
+        bisect(repository, "main~1", "main")
 
 
 def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(
@@ -337,28 +323,18 @@ def test_without_a_network_and_with_nothing_kept_there_is_one_sentence(
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "sentence"),
-    [
-        ("main", "main~2", "is no ancestor of"),
-        ("main", "main", "are the same commit"),
+def test_ends_that_are_no_history_are_refused(bisect, tmp_path):
+    """In one sentence that names them; without a difference of the ends nothing is judged."""
+    repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
+    for old, new, sentence in (
+        ("main", "main~2", "is no ancestor of"), ("main", "main", "are the same commit"),
         ("nowhere", "main", "has no revision 'nowhere'"),
-    ],
-)
-def test_ends_that_are_no_history_are_refused(bisect, tmp_path, old, new, sentence):
-    """In one sentence that names them."""
-    repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
-    with pytest.raises(UserError, match=sentence):
-        bisect(repository, old, new)
-
-
-def test_both_ends_the_same_is_no_answer(bisect, tmp_path):
-    """Nothing is searched, and the exit code is that of what could not be judged."""
-    repository = make_repository(tmp_path / "toy", [source(n) for n in range(3)])
+    ):  # fmt: skip
+        with pytest.raises(UserError, match=sentence):
+            bisect(repository, old, new)
     code, last, data = bisect(repository, "main~2", "main")
-    assert code == 2
+    assert (code, data["verdict"]) == (2, "no difference")
     assert last.startswith("no difference: ")
-    assert data["verdict"] == "no difference"
 
 
 @pytest.mark.parametrize(
@@ -419,14 +395,8 @@ def test_the_release_that_changed_a_default_is_named_and_once_more_without_a_net
     monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
 
     def run(*words):
-        arguments = [
-            "bisect",
-            "sb3==2.2.1",
-            "sb3==2.4.0",
-            "--report",
-            str(tmp_path / "report"),
-            *words,
-        ]
+        arguments = ["bisect", "sb3==2.2.1", "sb3==2.4.0", *words]
+        arguments += ["--report", str(tmp_path / "report")]
         code = commands.program(arguments, prog_name="rlregress", standalone_mode=False)
         data = json.loads((tmp_path / "report" / "bisect.json").read_text())
         return code, data, capsys.readouterr().out

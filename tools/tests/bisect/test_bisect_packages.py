@@ -82,7 +82,7 @@ def test_a_release_without_a_build_for_this_python_leaves_a_range(bisect, tmp_pa
 
 @pytest.mark.nightly
 def test_what_one_end_alone_pins_is_said_not_to_be_searched(bisect, tmp_path):
-    """Nothing is all-clear of what was left out."""
+    """The answer covers only the packages that both ends pin."""
     for name in ("zzd", "zzh"):
         for version in FIVE:
             wheel(tmp_path / "wheels", name, version, int(version[0]))
@@ -94,7 +94,7 @@ def test_what_one_end_alone_pins_is_said_not_to_be_searched(bisect, tmp_path):
 
 @pytest.mark.nightly
 def test_a_release_that_stands_on_another_dependency_is_not_named_alone(bisect, tmp_path):
-    """What differs may be of the dependency."""
+    """The difference may come from the dependency."""
     for version in FIVE:
         wheel(tmp_path / "wheels", "zzt", version, int(version[0]))
         needs = ["zzt>=3"] if version == "3.0" else ["zzt<=2"]
@@ -124,7 +124,7 @@ def test_all_versions_run_on_the_interpreter_that_is_named(bisect, tmp_path):
 
 
 def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
-    """Missing, too old, no Python, and beside what has one of its own."""
+    """One is missing, one too old, one no Python, and 'installed' has its own."""
     fake = tmp_path / "python"
     old = tmp_path / "old"
     fake.write_text("#!/bin/sh\necho nonsense >&2\n")

@@ -14,7 +14,7 @@ BROKEN = st.sets(st.integers(1, 198))
 
 
 def test_the_first_new_of_a_list_is_found_in_as_many_steps_as_halving_takes():
-    """Of 200 versions no more than eight are checked, and none twice."""
+    """No more than eight of 200 versions are checked, and none twice."""
     for fault in range(1, 200):
         asked = []
 
@@ -35,10 +35,10 @@ def test_what_is_skipped_between_makes_a_range(fault, broken):
         asked.append(n)
         return SKIPPED if n in broken else NEW if n >= fault else OLD
 
-    steps_found = bisection.first_new(bisection.chain(200), check)
+    step = bisection.first_new(bisection.chain(200), check)
     first = next(n for n in range(fault, 200) if n not in broken)
     last = next(n for n in range(fault - 1, -1, -1) if n not in broken)
-    assert steps_found == Step(last, first, tuple(range(last + 1, first)))
+    assert step == Step(last, first, tuple(range(last + 1, first)))
     assert len(asked) == len(set(asked))
 
 
@@ -64,10 +64,8 @@ def test_a_fault_in_a_history_with_merges_is_found(parents, data):
     ends = [n for n in range(len(parents)) if n in descends]
     new = ends[-1]
     history = parents[: new + 1]
-    steps_found = bisection.first_new(history, lambda n: NEW if n in descends else OLD)
-    assert steps_found.new == fault
-    assert steps_found.old in parents[fault]
-    assert not steps_found.between
+    step = bisection.first_new(history, lambda n: NEW if n in descends else OLD)
+    assert (step.new, step.old in parents[fault], step.between) == (fault, True, ())
 
 
 @given(values=st.lists(st.sampled_from("abc"), min_size=1, max_size=40))
@@ -83,15 +81,12 @@ def test_every_change_joins_the_two_ends(values):
             bisection.chain(len(further)), lambda n: NEW if further[n] != further[0] else OLD
         ).shift_by(low)
 
-    steps_found = list(bisection.find_every_change(count, after))
-    assert all(values[step.old] != values[step.new] for step in steps_found)
-    assert all(step.old + 1 == step.new for step in steps_found)
-    ends = [
-        values[0],
-        *(values[n] for step in steps_found for n in (step.old, step.new)),
-        values[-1],
-    ]
-    assert all(a == b for a, b in zip(ends[::2], ends[1::2], strict=True))
+    steps = list(bisection.find_every_change(count, after))
+    assert all(values[step.old] != values[step.new] for step in steps)
+    assert all(step.old + 1 == step.new for step in steps)
+    between = [values[n] for step in steps for n in (step.old, step.new)]
+    ends = [values[0], *between, values[-1]]
+    assert ends[::2] == ends[1::2]
 
 
 @given(cuts=st.sets(st.integers(1, 39)))
@@ -120,7 +115,7 @@ def test_the_packages_that_are_needed_together_are_found(needed):
 
 
 def test_packages_that_cannot_move_alone_stay_together():
-    """What cannot be checked apart is named together."""
+    """Packages that cannot be checked apart are named together."""
 
     def check(moved):
         return SKIPPED if len(moved & set("ab")) == 1 else NEW if "a" in moved else OLD

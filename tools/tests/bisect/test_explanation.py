@@ -1,4 +1,4 @@
-"""What explains a step: the order in which functions are listed."""
+"""The order in which the functions that explain a step are listed."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def test_what_the_suite_knows_of_a_release_comes_first():
     known_piece = piece("stable_baselines3/common/on_policy_algorithm.py",
                   "OnPolicyAlgorithm.collect_rollouts")  # fmt: skip
     other_piece = piece("stable_baselines3/common/base_class.py", "BaseAlgorithm.learn")
-    assert explanation._nearest_first([other_piece, known_piece], step, symptom, [adapter]) == [
-        known_piece,
-        other_piece,
-    ]
-    first = explanation._changelog(step, symptom, [other_piece, known_piece], [adapter])[0]
+    pieces = [other_piece, known_piece]
+    assert explanation._nearest_first(pieces, step, symptom, [adapter]) == pieces[::-1]
+    first = explanation._changelog(step, symptom, pieces, [adapter])[0]
     assert "time limit" in first

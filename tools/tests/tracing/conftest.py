@@ -5,14 +5,13 @@ from __future__ import annotations
 import gc
 import shutil
 import sys
-from pathlib import Path
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
-def _no_garbage() -> None:
-    """A recording looks for garbage at fixed events, and not among what was there before it."""
+def _no_garbage():
+    """Keep garbage of earlier tests out of a recording, which collects at fixed events."""
     # with the first optimiser torch imports half of itself
     import torch._dynamo  # noqa: F401
 
@@ -20,7 +19,7 @@ def _no_garbage() -> None:
 
 
 #: text and name of a script -> its trace, of those that were recorded without options.
-_TRACES: dict[tuple[str, str], Path] = {}
+_TRACES = {}
 
 
 @pytest.fixture
@@ -35,7 +34,7 @@ def recorded(tmp_path, monkeypatch):
     from rlregress.inside import trace_worker
     from rlregress.tracing import trace_reader
 
-    def recorded(text: str, name: str = "train", **job):
+    def recorded(text, name="train", **job):
         script = tmp_path / f"{name}.py"
         script.write_text(text, encoding="utf-8")
         output = tmp_path / f"{name}.trace"

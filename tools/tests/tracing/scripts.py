@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 TRAINING = """
 import copy
@@ -83,7 +80,7 @@ trained = main()
 """
 
 
-def changed(*pairs: tuple[str, str]) -> str:
+def changed(*pairs):
     """The training with fragments replaced; each must be there."""
     text = TRAINING
     for old, new in pairs:
@@ -92,16 +89,26 @@ def changed(*pairs: tuple[str, str]) -> str:
     return text
 
 
-def recorded_here(
-    text: str, folder: Path, named: Sequence[int] = (), nudged: tuple[int, int] | None = None
-) -> tuple[Any, dict[str, Any]]:
+def edit_function(text, *edits, namespace, file="function.py"):
+    """Return the function that a text defines, with fragments replaced; ``text`` holds them."""
+    for old, new in edits:
+        assert old in text, old
+        text = text.replace(old, new)
+    names = {}
+    exec(compile(text, file, "exec"), namespace, names)
+    (function,) = names.values()
+    function.text = text
+    return function
+
+
+def recorded_here(text, folder, named=(), nudged=None):
     """The recorder and the names of a script that ran in this process."""
     from rlregress.inside.events import Places
     from rlregress.inside.recorder import Recorder
 
     script = folder / "here.py"
     script.write_text(text, encoding="utf-8")
-    names: dict[str, Any] = {"__name__": "traced"}
+    names = {"__name__": "traced"}
     # a recording looks for garbage at fixed events: not among what was there before it
     gc.freeze()
     with Recorder(Places([str(script)]), named=named, nudged=nudged) as recorder:

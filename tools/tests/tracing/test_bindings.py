@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 
 import pytest
 
@@ -70,12 +71,8 @@ def module(tmp_path, monkeypatch):
     ],
 )
 def test_names_that_are_given_another_value(piece, expected):
-    """What follows from another name counts; what a function gives a value does not."""
+    """Values that follow from another name count; assignments in functions and types do not."""
     assert bindings.names(piece, (NEW, OLD)) == expected
-
-
-def test_annotations_bind_nothing():
-    """A type is no value."""
     assert not bindings.names(MODULE, ("X: int = 1\nY: int", "X: float = 1"))
 
 
@@ -86,16 +83,8 @@ def test_the_old_values_hold_for_a_while(module):
         for name in ("user", "other")
     )
     old_bindings = bindings.find_other_bindings(module, MODULE, (NEW, OLD))
-    assert {binding.name for binding in old_bindings} == {
-        "__defaults__",
-        "__kwdefaults__",
-        "_HIGH",
-        "_MOST",
-        "RANGE",
-        "ROUND",
-        "_GONE",
-        "most",
-    }
+    names = {"__defaults__", "__kwdefaults__", "_HIGH", "_MOST", "RANGE", "ROUND", "_GONE", "most"}
+    assert {binding.name for binding in old_bindings} == names
     with bindings.meanwhile(old_bindings):
         assert (module._HIGH, module.RANGE, module.ROUND, module._GONE) == (2, (-20, 2), "no", 7)
         assert (importing._MOST, importing._LOW, other._HIGH, module.Actor.most) == (2, -20, 4, 3)
@@ -195,6 +184,9 @@ CULPRITS = {
         "    rate: float = 0.5\n    clip: float = 0.2\n@dataclass\nclass B(A):\n    more: int = 1\n"
         "def use():\n    return A(), B(), A(1), B(rate=2.0, more=3), A.rate\n",
         ("epochs: int = 3\n    rate: float = 0.5", "epochs: int = 4\n    rate: float = 0.25")),
+    "an attribute that the base class has, too": (
+        "class B:\n    clip = 0.1\nclass A(B):\n    clip = 0.2\n"
+        "def use():\n    return A().clip\n", ("clip = 0.2", "pass")),
     "a field with a slot": (
         "from dataclasses import dataclass\n@dataclass(slots=True)\nclass A:\n    rate: int = 3\n"
         "def use():\n    return A(), A(rate=2).rate\n", ("= 3", "= 4")),
@@ -221,17 +213,25 @@ CULPRITS = {
 }  # fmt: skip
 
 
+@pytest.fixture
+def import_text(request, tmp_path, monkeypatch):
+    """Return a function that imports a text as a module."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def import_text(name, text):
+        name = f"{name}_{re.sub('[^old-z]', '_', request.node.callspec.id)}"
+        (tmp_path / f"{name}.py").write_text(text)
+        return importlib.import_module(name)
+
+    return import_text
+
+
 @pytest.mark.parametrize("case", CULPRITS)
-def test_a_value_that_is_reverted_restores_the_old_behaviour(case, tmp_path, monkeypatch):
-    """The module does what the old one does; reverted to itself, it does what it did."""
+def test_a_value_that_is_reverted_restores_the_old_behaviour(case, import_text):
+    """The module behaves as the old one; reverted to itself, it behaves as before."""
     new, (value, old_value) = CULPRITS[case]
     old = new.replace(value, old_value)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    modules = []
-    for name, text in (("old", old), ("new", new)):
-        name = f"{name}_{case.replace(' ', '_')}"
-        (tmp_path / f"{name}.py").write_text(text)
-        modules.append(importlib.import_module(name))
+    modules = [import_text("old", old), import_text("new", new)]
     expected, observed = (repr(module.use()) for module in modules)
     assert expected != observed
     piece = next(piece for piece in (MODULE, f"{BODY}A") if bindings.names(piece, (new, old)))
@@ -243,13 +243,10 @@ def test_a_value_that_is_reverted_restores_the_old_behaviour(case, tmp_path, mon
 
 
 @pytest.mark.parametrize("case", MISFITS)
-def test_what_cannot_be_put_back_says_so(case, tmp_path, monkeypatch):
-    """What its statements give is not all that it is, or its class does not allow it."""
+def test_what_cannot_be_put_back_says_so(case, import_text):
+    """Its statements alone do not define it, or its class forbids the change."""
     text, (new, old), why = MISFITS[case]
-    name = f"misfit_{case.replace(' ', '_')}"
-    (tmp_path / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    imported = importlib.import_module(name)
+    imported = import_text("misfit", text)
     before = dict(vars(imported))
     texts = (text, text.replace(new, old))
     pieces = [MODULE, f"{BODY}A", f"{BODY}B"]
@@ -259,22 +256,8 @@ def test_what_cannot_be_put_back_says_so(case, tmp_path, monkeypatch):
     assert vars(imported) == before
 
 
-def test_an_attribute_that_only_the_new_version_sets_hides_an_inherited_one(tmp_path, monkeypatch):
-    """The old value is that of the base class."""
-    text = "class B:\n    clip = 0.1\nclass C(B):\n    clip = 0.2\n"
-    (tmp_path / "inheriting.py").write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    imported = importlib.import_module("inheriting")
-    old_bindings = bindings.find_other_bindings(
-        imported, f"{BODY}C", (text, text.replace("clip = 0.2", "pass"))
-    )
-    with bindings.meanwhile(old_bindings):
-        assert imported.C().clip == 0.1
-    assert imported.C().clip == 0.2
-
-
 def test_a_value_that_cannot_be_had_is_no_evidence(module):
-    """What the other version made of something that is not there."""
+    """The other version computed it from something that is missing."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
     with pytest.raises(Misfit, match="cannot be had: name 'absent' is not defined"):
         bindings.find_other_bindings(module, MODULE, (NEW, other))

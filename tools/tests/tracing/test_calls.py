@@ -173,7 +173,7 @@ def module(tmp_path, monkeypatch):
 
 
 def only(capture, name):
-    """What came of the first call of a function."""
+    """Return the result of the first call of a function."""
     return next(row for row in capture.rows if row["name"] == name)
 
 
@@ -223,7 +223,7 @@ def test_code_that_moved_between_changed_functions_is_the_same(module):
 
 
 def test_a_changed_default_differs(module):
-    """Where a caller leaves the argument out."""
+    """It counts where a caller leaves the argument out."""
     code, captured = module
     with captured() as capture:
         assert code.given(1.0) == 3.0
@@ -278,22 +278,22 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         with captured() as capture:
-            drawn = (code.drawn(), code.drawn(), torch.rand(1).item())
+            draws = (code.drawn(), code.drawn(), torch.rand(1).item())
             code.written(path)
 
-            class Held:
+            class Argument:
                 pass
 
-            held = [Held()]
-            reference = weakref.ref(held[0])
-            code.holds(held)
-            held.clear()
+            arguments = [Argument()]
+            reference = weakref.ref(arguments[0])
+            code.holds(arguments)
+            arguments.clear()
             assert reference() is None
-            released = code.lets_go(Held())
+            released = code.lets_go(Argument())
             assert released
     finally:
         signal.signal(signal.SIGCHLD, before)
-    assert drawn == expected
+    assert draws == expected
     assert path.read_text() == "x"
     assert "why" not in only(capture, "written") or "no process" in str(capture.rows)
 
@@ -319,7 +319,7 @@ def test_a_function_whose_arguments_take_long_is_captured_no_more(module):
 
 
 def test_what_a_repetition_writes_is_compared_and_reaches_no_file(module, tmp_path):
-    """A file that was there is copied, and what it is afterwards is the difference."""
+    """An existing file is copied, and its content after the call is compared."""
     code, captured = module
     path = tmp_path / "file"
     path.write_text("a")

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-from collections.abc import Callable
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +52,7 @@ class Environment(gymnasium.Env):
 
 
 @pytest.fixture
-def theirs(tmp_path: Path) -> ModuleType:
+def theirs(tmp_path):
     """A module of the traced code."""
     path = tmp_path / "theirs.py"
     path.write_text(MODULE, encoding="utf-8")
@@ -68,7 +64,7 @@ def theirs(tmp_path: Path) -> ModuleType:
     return module
 
 
-def origin(theirs: Any, call: Callable[[], Any], hooked: bool = True) -> str:
+def origin(theirs, call, hooked=True):
     """Whose error it is that a call ends in, where the recorder's hooks are there or not."""
     places = events.Places([theirs.__file__])
     hooks = Recorder(places) if hooked else contextlib.nullcontext()
@@ -77,7 +73,7 @@ def origin(theirs: Any, call: Callable[[], Any], hooked: bool = True) -> str:
     return error_origin.origin(failed.value, places)
 
 
-def test_the_innermost_frame_decides(theirs: Any) -> None:
+def test_the_innermost_frame_decides(theirs):
     """Torch and others raise for who calls them; the recorder does not."""
     assert origin(theirs, theirs.fails) == TRACED
     assert origin(theirs, lambda: theirs.calls(int, "x")) == TRACED
@@ -87,7 +83,7 @@ def test_the_innermost_frame_decides(theirs: Any) -> None:
 
 
 #: what a hook passes on, and arguments that it refuses.
-PASSED_ON: dict[str, Callable[[Any], Any]] = {
+PASSED_ON = {
     "torch": lambda _: theirs_calls(_, torch.rand, "x"),
     "tensor": lambda _: theirs_calls(_, torch.ones(1).normal_, "x"),
     "data": lambda _: theirs_calls(_, torch.tensor, object()),
@@ -111,12 +107,12 @@ PASSED_ON: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def theirs_calls(theirs: Any, function: Any, *arguments: Any) -> None:
+def theirs_calls(theirs, function, *arguments):
     """Let the traced code call a function."""
     theirs.calls(function, *arguments)
 
 
-def threading_started(theirs: Any) -> Any:
+def threading_started(theirs):
     """A thread that cannot be started once more."""
     thread = theirs.threading.Thread(target=len, args=("",))
     thread.start()
@@ -124,12 +120,12 @@ def threading_started(theirs: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", PASSED_ON)
-def test_what_a_hook_passes_on_is_the_callers(case: str, theirs: Any) -> None:
+def test_what_a_hook_passes_on_is_the_callers(case, theirs):
     """The frames of a hook say nothing of an error in what it stands for."""
     assert origin(theirs, lambda: PASSED_ON[case](theirs)) == TRACED
 
 
-def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
+def test_an_error_says_where_it_was_raised(theirs):
     """The innermost frames of the traced code, and of who called it, functions qualified."""
     with pytest.raises(ValueError, match="x") as failed:
         theirs.Environment().step(0)
@@ -144,15 +140,13 @@ def test_an_error_says_where_it_was_raised(theirs: Any) -> None:
     }
 
 
-def test_the_place_of_an_error_is_none_of_a_wrapper() -> None:
-    """What the suite's wrappers pass on says where the call came from."""
+def test_the_place_of_an_error_is_none_of_a_wrapper():
+    """An error passed on by the suite's wrappers names their caller."""
 
-    def wrapper() -> Any:
+    def wrapper():
         return through(int, "x")
 
     with pytest.raises(ValueError, match="x") as failed:
         wrapper()
-    assert (
-        framework_errors.error_location(failed.value)["function"]
-        == "test_the_place_of_an_error_is_none_of_a_wrapper"
-    )
+    function = framework_errors.error_location(failed.value)["function"]
+    assert function == "test_the_place_of_an_error_is_none_of_a_wrapper"

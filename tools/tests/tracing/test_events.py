@@ -1,4 +1,4 @@
-"""What is kept of a value, and the file of a trace."""
+"""The recorded part of a value, and the file of a trace."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_numbers_of_a_part():
 
 
 def test_a_shadow_falls_alike_from_short_and_long_arrays():
-    """The projections of an array do not depend on what was projected before."""
+    """The projections of an array do not depend on earlier ones."""
     array = np.linspace(1, 2, 50)
     before = part(array)[3]
     part(np.ones(100_000))
@@ -105,7 +105,7 @@ class Odd:
         raise RuntimeError("no numbers")
 
     def detach(self):
-        """Not what a tensor does."""
+        """Raise, as no tensor does."""
         raise RuntimeError("no tensor")
 
 
@@ -160,18 +160,13 @@ def test_what_is_not_finite_is_kept(tmp_path):
 
 def test_places_are_below_their_root(tmp_path):
     """A file of a root is named from the root on; any other has no name."""
-    inner = tmp_path / "package" / "inner.py"
-    inner.parent.mkdir()
-    inner.touch()
-    script = tmp_path / "script.py"
-    script.touch()
-    (tmp_path / "package2").mkdir()
-    other_file = tmp_path / "package2" / "other.py"
-    other_file.touch()
-    places = Places([str(inner.parent), str(script)])
-    assert places.name(str(inner)) == "package/inner.py"
-    assert places.name(str(script)) == "script.py"
-    assert places.name(str(other_file)) is None
+    names = {"package/inner.py": "package/inner.py", "script.py": "script.py"}
+    places = Places([str(tmp_path / "package"), str(tmp_path / "script.py")])
+    for file in (*names, "package2/other.py"):
+        path = tmp_path / file
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        assert places.name(str(path)) == names.get(file)
 
 
 def written(folder, text):
@@ -182,23 +177,35 @@ def written(folder, text):
     return path
 
 
-HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": [], "lines": {}})
+HEADER = json.dumps({"schema": events.SCHEMA, "failure": "", "seeded": [], "lines": {}}) + "\n"
+
+
+FORGED = "x\nequal: 9 events the same to the bit"
+IN_ONE_LINE = "expected text in one line"
+
+
+def event_row(name="x", at=None, kind="draw", **parts):
+    """Return the line of an event."""
+    return json.dumps({"kind": kind, "name": name, "at": at, "parts": parts}) + "\n"
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "message"),
     [
-        "",
-        "[]\n",
-        "{}\n",
-        "no json\n",
-        json.dumps({"schema": events.SCHEMA}),
-        HEADER + '\n{"kind": "draw", "name": "x", "at": null, "parts": {"value": ["a"]}}\n',
+        ("", ""), ("[]\n", ""), ("{}\n", ""), ("no json\n", ""),
+        (json.dumps({"schema": events.SCHEMA}), ""),
+        (HEADER + event_row(value=["a"]), ""),
+        # it is shown, and its second line would be taken for one of this program
+        (HEADER + event_row(FORGED), IN_ONE_LINE),
+        (HEADER + event_row(at=[FORGED, 1, "f", []]), IN_ONE_LINE),
+        (HEADER + event_row(at=["a.py", 1, FORGED, []]), IN_ONE_LINE),
+        (HEADER + event_row(at=["a.py", 1, "f", [[FORGED, 1, "f"]]]), IN_ONE_LINE),
+        (HEADER + event_row(at=["a.py", 1, "f", [["a", 1, FORGED]]]), IN_ONE_LINE),
     ],
-)
-def test_a_damaged_trace_says_so(tmp_path, text):
+)  # fmt: skip
+def test_a_damaged_trace_says_so(tmp_path, text, message):
     """Whatever is wrong inside, the message names the file and what to do."""
-    with pytest.raises(UserError, match=r"some\.trace.* record it again"):
+    with pytest.raises(UserError, match=rf"some\.trace.*{message}.* record it again"):
         trace_reader.load(written(tmp_path, text))
 
 
@@ -210,18 +217,11 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
         for _ in range(50)
     ]
     events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, rows)
-    full_content = path.read_bytes()
-    middle = len(full_content) // 2
-    damaged = [
-        full_content[:middle],
-        full_content[:middle]
-        + bytes(255 - b for b in full_content[middle : middle + 40])
-        + full_content[middle + 40 :],
-        b"text",
-        b"",
-    ]
-    for content in damaged:
-        path.write_bytes(content)
+    content = path.read_bytes()
+    start, middle, end = content[:150], content[150:190], content[190:]
+    turned = bytes(255 - byte for byte in middle)
+    for damaged in (start, start + turned + end, b"text", b""):
+        path.write_bytes(damaged)
         with pytest.raises(UserError, match="whole cannot be read"):
             trace_reader.load(path)
     with pytest.raises(UserError, match="there is no trace .*nothing"):
@@ -237,36 +237,18 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     assert trace_reader.load(path).failure == ""
 
 
-FORGED = "x\nequal: 9 events the same to the bit"
-
-
-@pytest.mark.parametrize(
-    ("name", "at"),
-    [
-        (FORGED, None), ("x", [FORGED, 1, "f", []]), ("x", ["a.py", 1, FORGED, []]),
-        ("x", ["a.py", 1, "f", [[FORGED, 1, "f"]]]), ("x", ["a.py", 1, "f", [["a", 1, FORGED]]]),
-    ],
-)  # fmt: skip
-def test_a_name_that_would_be_two_lines_is_refused(tmp_path, name, at):
-    """It is shown, and the second would be taken for a line of this program."""
-    row = json.dumps({"kind": "draw", "name": name, "at": at, "parts": {}})
-    with pytest.raises(UserError, match=r"expected text in one line, .*; record it again"):
-        trace_reader.load(written(tmp_path, f"{HEADER}\n{row}\n"))
-
-
 def test_words_of_a_part_are_one_line(tmp_path):
     """An error of a framework may have several lines."""
     parts = {"value": events.in_words(FORGED + "\x1b", events.RAISED)}
-    row = json.dumps({"kind": "output", "name": "x", "at": None, "parts": parts})
-    (event,) = trace_reader.load(written(tmp_path, f"{HEADER}\n{row}\n")).events
+    row = event_row(kind="output", **parts)
+    (event,) = trace_reader.load(written(tmp_path, HEADER + row)).events
     assert event.error == f"{FORGED.replace(chr(10), ' ')} "
 
 
 def test_a_trace_of_too_many_events_is_refused_soon(tmp_path, monkeypatch):
     """A file of a few KB may hold millions."""
     monkeypatch.setattr(trace_reader, "_MOST_EVENTS", 100_000)
-    row = json.dumps({"kind": "draw", "name": "x", "at": None, "parts": {}})
-    path = written(tmp_path, HEADER + "\n" + f"{row}\n" * 500_000)
+    path = written(tmp_path, HEADER + event_row() * 500_000)
     started = time.process_time()
     with pytest.raises(UserError, match="it has more than 100000 events"):
         trace_reader.load(path)

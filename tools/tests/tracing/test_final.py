@@ -21,11 +21,6 @@ def final(recorder):
     return last["parts"]
 
 
-def tensor_part(tensors):
-    """One part of tensors."""
-    return parts_of(list(tensors))
-
-
 def test_the_last_event_is_the_networks_as_they_are_left(tmp_path):
     """Networks of a function that has returned are in it, with copies, in order."""
     text = changed(
@@ -35,7 +30,7 @@ def test_the_last_event_is_the_networks_as_they_are_left(tmp_path):
     recorder, names = recorded_here(text, tmp_path)
     ((online, target),) = names["kept"]
     last_event = final(recorder)
-    assert last_event["parameters"] == tensor_part([*online.parameters(), *target.parameters()])
+    assert last_event["parameters"] == parts_of([*online.parameters(), *target.parameters()])
     assert last_event["buffers"] == parts_of([])
     # nobody holds the networks any more
     gone, _ = recorded_here(TRAINING.replace("trained = main()", "main()"), tmp_path)
@@ -76,23 +71,21 @@ def test_what_no_loss_tells_is_in_the_last_event(tmp_path, old, new, differs):
     first, _ = recorded_here(LOOP, tmp_path)
     second, _ = recorded_here(LOOP.replace(old, new), tmp_path)
     assert first.events[:-1] == second.events[:-1]
-    events_found = (final(first), final(second))
-    assert [
-        name for name in events_found[0] if events_found[0][name] != events_found[1][name]
-    ] == differs
+    before, after = final(first), final(second)
+    assert [name for name in before if before[name] != after[name]] == differs
 
 
 def test_gradients_by_hand_are_recorded(tmp_path):
     """``torch.autograd.grad`` is a backward pass, with what it differentiates as the loss."""
     recorder, names = recorded_here(LOOP, tmp_path)
-    events_found = [e for e in recorder.events if e["kind"] == "backward"]
-    assert [e["name"] for e in events_found] == ["grad"] * 4
-    assert events_found[-1]["parts"]["loss"] == part(names["loss"])
-    assert events_found[0]["at"][1] == LOOP.splitlines().index(
+    passes = [e for e in recorder.events if e["kind"] == "backward"]
+    assert [e["name"] for e in passes] == ["grad"] * 4
+    assert passes[-1]["parts"]["loss"] == part(names["loss"])
+    assert passes[0]["at"][1] == LOOP.splitlines().index(
         "    slopes = torch.autograd.grad(outputs=loss, inputs=list(net.parameters()))"
     ) + 1  # fmt: skip
     second, _ = recorded_here(LOOP.replace("0.1 * slope", "0.5 * slope"), tmp_path)
-    assert events_found[1:] != [e for e in second.events if e["kind"] == "backward"][1:]
+    assert passes[1:] != [e for e in second.events if e["kind"] == "backward"][1:]
 
 
 def test_the_last_event_comes_after_an_error(tmp_path):
@@ -120,7 +113,7 @@ EATS = changed(
 
 def test_a_script_that_eats_the_stop_is_recorded_to_its_step_only(tmp_path):
     """Stop comes again at every later step; nothing that happens after the first is recorded."""
-    events_found = []
+    recorded = []
     for text in (TRAINING, EATS):
         script = tmp_path / "eats.py"
         script.write_text(text, encoding="utf-8")
@@ -131,11 +124,11 @@ def test_a_script_that_eats_the_stop_is_recorded_to_its_step_only(tmp_path):
                 exec(compile(text, str(script), "exec"), names)
         except Stop:
             assert text is TRAINING
-        events_found.append([(e["kind"], e["name"], e["parts"]) for e in recorder.events])
+        recorded.append([(e["kind"], e["name"], e["parts"]) for e in recorder.events])
     assert names["tried"] == list(range(4, 8))
-    assert [kind for kind, _, _ in events_found[0]].count("step") == 5
-    assert events_found[0] == events_found[1]
-    assert events_found[0][-1][0] == "final"
+    assert [kind for kind, _, _ in recorded[0]].count("step") == 5
+    assert recorded[0] == recorded[1]
+    assert recorded[0][-1][0] == "final"
 
 
 def test_a_loop_that_counts_only_steps_that_succeed_ends(tmp_path):
@@ -173,7 +166,7 @@ def test_networks_that_are_gone_or_unused_are_left_out():
         net(torch.ones(1, 2)).sum().backward()
     assert empty.weight.is_meta
     assert unused.weight.grad is None
-    assert final(recorder)["parameters"] == tensor_part(net.parameters())
+    assert final(recorder)["parameters"] == parts_of(list(net.parameters()))
 
 
 def test_a_replaced_buffer_counts():
@@ -182,17 +175,17 @@ def test_a_replaced_buffer_counts():
         net = torch.nn.BatchNorm1d(2)
         net.eval()(torch.ones(1, 2)).sum().backward()
         net.running_mean = torch.full((2,), 3.0)
-    assert final(recorder)["buffers"] == tensor_part([net.running_mean])
+    assert final(recorder)["buffers"] == parts_of([net.running_mean])
 
 
 def test_a_network_that_was_unpickled_counts():
-    """What comes out of a pickle is a network like any other."""
+    """A network from a pickle is a network like any other."""
     sent = pickle.dumps(torch.nn.Linear(2, 1))
     with Recorder(Places([__file__])) as recorder:
         net = pickle.loads(sent)
         net(torch.ones(1, 2)).sum().backward()
         net.weight.data = torch.zeros(1, 2)
-    assert final(recorder)["parameters"] == tensor_part([net.weight])
+    assert final(recorder)["parameters"] == parts_of([net.weight])
 
 
 def test_without_networks_there_is_no_last_event():

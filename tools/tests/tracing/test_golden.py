@@ -1,8 +1,9 @@
-"""Golden files: what of a script is kept in a small text file, and what is found by it later."""
+"""Golden files: a script's trace in a small text file, and differences that it detects later."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -92,22 +93,20 @@ def test_a_golden_file_has_one_line_for_each_event(golden_and_trace):
 )
 def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, function):
     """The first event that differs is named with its line, and is never called rounding."""
-    path, whole = golden_and_trace
+    path, original = golden_and_trace
     trace = recorded(changed((old, new)))
     result = golden.differences(golden.load(path), trace)
     first = result.comparison.first
-    assert not result.is_same
+    assert (result.is_same, list(result.sources)) == (False, ["train.py"])
     assert (first.kind, first.old.function) == (kind, function)
-    assert list(result.sources) == ["train.py"]
     text = "\n".join(traces_text.golden_difference(result, trace))
-    assert f"differs at event {first.old.index + 1} of {len(whole.events)}" in text
+    assert f"differs at event {first.old.index + 1} of {len(original.events)}" in text
     assert first.old.place in text
-    assert "rounding" not in text
-    assert "close" not in text
+    assert not re.search("rounding|close", text)
 
 
 def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
-    """Of an early event both values are shown; of a later one the new, and old at checkpoints."""
+    """An early event has both values; a later one the new, and the old at checkpoints."""
     path, _ = golden_and_trace
     early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
     result = golden.differences(golden.load(path), early)
@@ -137,9 +136,8 @@ def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorde
     path, _ = golden_and_trace
     loaded = golden.load(path)
     for count in (6, 10):
-        assert not golden.differences(
-            loaded, recorded(changed(("range(8)", f"range({count})")))
-        ).is_same
+        trace = recorded(changed(("range(8)", f"range({count})")))
+        assert not golden.differences(loaded, trace).is_same
     failing = recorded(changed(("trained = main()", "trained = main()\nraise OSError('full')")))
     result = golden.differences(loaded, failing)
     assert not result.is_same
@@ -349,25 +347,21 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     code, out, error = command(*compare)
     assert (code, error) == (0, "")
     assert out.startswith("same to the bit: 6 environment steps")
-    script.write_text(changed((".mean()\n", ".mean() * 2\n")))
-    code, out, _ = command(*compare)
-    assert code == 1
-    assert out.startswith("differs at event ")
-    assert "train.py: loss_of, lines" in out
-    assert "next: Read what changed in these files" in out
-    script.write_text(changed(("torch.manual_seed(1)", "torch.seed()")))
-    code, out, _ = command(*compare)
-    assert code == 3
-    assert "does not repeat itself" in out
+    for change, expected, words in (
+        ((".mean()\n", ".mean() * 2\n"), 1, ("differs at event ", "train.py: loss_of, lines",
+                                            "next: Read what changed in these files")),
+        (("torch.manual_seed(1)", "torch.seed()"), 3, ("does not repeat itself",)),
+    ):  # fmt: skip
+        script.write_text(changed(change))
+        code, out, _ = command(*compare)
+        assert (code, [word for word in words if word not in out]) == (expected, [])
     script.write_text("import nowhere\n")
     code, _, error = command(*compare)
-    assert code == 2
-    assert "No module named 'nowhere'" in error
+    assert (code, "No module named 'nowhere'" in error) == (2, True)
     script.write_text(changed((".mean()\n", ".mean() * 2\n")))
     arithmetic = json.loads(Path("train.golden").read_text())["arithmetic"]
     edited(Path("train.golden"), arithmetic={**arithmetic, "aten": "AVX512"})
     code, out, error = command(*compare)
-    assert (code, out) == (2, "")
+    assert (code, out, "differs" in error) == (2, "", False)
     assert "not comparable: the arithmetic of train.golden is not the portable one" in error
     assert "(aten AVX512, expected AVX2)" in error
-    assert "differs" not in error

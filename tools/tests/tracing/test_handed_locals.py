@@ -10,9 +10,11 @@ import pytest
 from rlregress.inside import handed_locals
 from rlregress.inside.repeat import Call, Code
 
+from .scripts import edit_function
+
 
 class Callback:
-    """Holds what it was handed, as one of Stable-Baselines3 does."""
+    """Stores the variables that it is handed, as one of Stable-Baselines3 does."""
 
     def __init__(self):
         self.locals, self.frames, self.children = {}, [], {}
@@ -32,7 +34,7 @@ class _Alone(Callback):
 
 
 def examined(old, new, read=(), **arguments):
-    """What comes of a call with both versions."""
+    """Return the result of a call with both versions."""
     versions, variables = (Code(old), Code(new)), old.__globals__
     call = Call(
         *versions, arguments, set(), set(), variables, lambda _: False, (), lambda: dict(read)
@@ -40,53 +42,53 @@ def examined(old, new, read=(), **arguments):
     return call.examine(5.0)
 
 
-def collect(callback, rewards, dones):
-    """Collect, with a loop in it."""
+LOOP = """\
     for number, done in enumerate(dones):
         if done:
             rewards[number] += 1.0
-    callback.update(locals())
-    return rewards
+"""
+UPDATE = "    callback.update(locals())\n"
+COLLECT = f"def collect(callback, rewards, dones):\n{LOOP}{UPDATE}    return rewards\n"
+
+
+def edit(*edits):
+    """Return the function with a loop that hands on its variables, with fragments replaced."""
+    return edit_function(COLLECT, *edits, namespace=globals())
+
+
+RENAMED = """\
+    for index, ended in enumerate(dones):
+        if ended:
+            rewards[index] += 1.0
+"""
+WALRUS = """\
+    while (number := locals().get("number", -1) + 1) < len(dones):
+        if done := dones[number]:
+            rewards[number] += 1.0
+"""
+MORE = "    total = rewards.sum()\n    assert np.isfinite(total)\n"
+REWRITES = {
+    "moved": [(LOOP, "    _bootstrap(rewards, dones)\n")],
+    "renamed": [(LOOP, RENAMED)],
+    "walrus": [
+        (LOOP, WALRUS),
+        ("locals())\n    return", "{**locals()})\n    del done\n    return"),
+    ],
+    "more": [(LOOP, f"    scale = 1.0\n{LOOP}{MORE}"), ("+= 1.0", "+= scale")],
+}
+FAULTS = {
+    "another value": [(UPDATE, f"    dones = ~dones\n{UPDATE}")],
+    "no value": [
+        (LOOP, f"    ended, callback.dones = dones, None\n    del dones\n{LOOP}"),
+        ("enumerate(dones)", "enumerate(ended)")],
+    "another type": [(UPDATE, f"    dones = dones.astype(float)\n{UPDATE}")],
+}  # fmt: skip
 
 
 def _bootstrap(rewards, dones):
     for row, done in enumerate(dones):
         if done:
             rewards[row] += 1.0
-
-
-def _moved(callback, rewards, dones):
-    _bootstrap(rewards, dones)
-    callback.update(locals())
-    return rewards
-
-
-def _renamed(callback, rewards, dones):
-    for index, ended in enumerate(dones):
-        if ended:
-            rewards[index] += 1.0
-    callback.update(locals())
-    return rewards
-
-
-def _walrus(callback, rewards, dones):
-    while (number := locals().get("number", -1) + 1) < len(dones):
-        if done := dones[number]:
-            rewards[number] += 1.0
-    callback.update({**locals()})
-    del done
-    return rewards
-
-
-def _more(callback, rewards, dones):
-    scale = 1.0
-    for number, done in enumerate(dones):
-        if done:
-            rewards[number] += scale
-    total = rewards.sum()
-    assert np.isfinite(total)
-    callback.update(locals())
-    return rewards
 
 
 def _frame_reader(callback, rewards, dones):
@@ -104,85 +106,46 @@ def _arguments():
     return {"callback": Callback(), "rewards": np.ones(3), "dones": np.array([True, False, True])}
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (collect, _moved), (collect, _renamed), (collect, _walrus), (collect, _more),
-        (_frame_reader, _later_frame_reader),
-    ],
-)  # fmt: skip
-def test_a_rewrite_that_only_hands_on_other_variables_is_the_same(old, new):
+@pytest.mark.parametrize("case", [*REWRITES, "a frame on another line"])
+def test_a_rewrite_that_only_hands_on_other_variables_is_the_same(case):
     """A loop that moves or is renamed, a variable more, or a frame on another line."""
-    result = examined(old, new, **_arguments())
-    assert "differs" not in result
-    assert "why" not in result
+    versions = _frame_reader, _later_frame_reader
+    if case in REWRITES:
+        versions = edit(), edit(*REWRITES[case])
+    result = examined(*versions, **_arguments())
+    assert not {"differs", "why"} & set(result)
 
 
-def _other(callback, rewards, dones):
-    for number, done in enumerate(dones):
-        if done:
-            rewards[number] += 1.0
-    dones = ~dones
-    callback.update(locals())
-    return rewards
-
-
-def _gone(callback, rewards, dones):
-    ended, callback.dones = dones, None
-    del dones
-    for number, done in enumerate(ended):
-        if done:
-            rewards[number] += 1.0
-    callback.update(locals())
-    return rewards
-
-
-def _other_type(callback, rewards, dones):
-    for number, done in enumerate(dones):
-        if done:
-            rewards[number] += 1.0
-    dones = dones.astype(float)
-    callback.update(locals())
-    return rewards
-
-
-@pytest.mark.parametrize("new", [_other, _gone, _other_type])
-def test_a_fault_in_a_variable_that_is_read_differs(new):
+@pytest.mark.parametrize("case", FAULTS)
+def test_a_fault_in_a_variable_that_is_read_differs(case):
     """Another value, no value, or another type of a name that a callback reads."""
+    versions = edit(), edit(*FAULTS[case])
     for dictionary in ("locals", "", "given"):
-        result = examined(collect, new, {dictionary: {"dones"}}, **_arguments())
+        result = examined(*versions, {dictionary: {"dones"}}, **_arguments())
         assert "['dones']" in result["differs"]["path"]
-    assert new is _gone or "differs" not in examined(collect, new, **_arguments())
+    assert case == "no value" or "differs" not in examined(*versions, **_arguments())
 
 
 def test_a_variable_that_is_read_from_another_dictionary_only_is_the_same():
-    """What a callback of an evaluation reads from its own, a callback of the training does not."""
+    """A callback of an evaluation reads from its own dictionary, not from that of the training."""
     read = {"locals": {"dones"}, "locals_": {"done"}}
     arguments = {**_arguments(), "callback": _Alone()}
-    assert "differs" not in examined(collect, _moved, read, **arguments)
-    result = examined(collect, _moved, {"locals": {"done"}}, **arguments)
+    versions = edit(), edit(*REWRITES["moved"])
+    assert "differs" not in examined(*versions, read, **arguments)
+    result = examined(*versions, {"locals": {"done"}}, **arguments)
     assert result["differs"]["path"] == "callback.locals['done']"
-
-
-def _own(callback, rewards, dones):
-    callback.locals = {"rewards": rewards * 1.0, "number": 1}
-    return rewards
-
-
-def _own_other(callback, rewards, dones):
-    callback.locals = {"rewards": rewards * 1.0, "number": 2}
-    return rewards
 
 
 def test_a_dictionary_of_its_own_is_a_result():
     """Whatever its attribute is called, and whatever its keys are."""
-    assert (
-        examined(_own, _own_other, **_arguments())["differs"]["path"] == "callback.locals['number']"
-    )
+    text = "    callback.locals = {'rewards': rewards * 1.0, 'number': NUMBER}\n"
+    versions = (edit((LOOP + UPDATE, text.replace("NUMBER", number))) for number in "12")
+    differs = examined(*versions, **_arguments())["differs"]
+    assert differs["path"] == "callback.locals['number']"
 
 
 def test_names_that_are_read_are_found_in_sources(tmp_path):
-    """What a package reads from locals, and all that a script and the files beside it quote."""
+    """Names that a package reads from locals, and all that a script and files beside it quote."""
     package = tmp_path / "package" / "inner"
     package.mkdir(parents=True)
     (package / "code.py").write_text(

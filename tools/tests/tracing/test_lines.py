@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 
@@ -40,7 +41,7 @@ def steps():
 
 @pytest.fixture(params=lines.BACK_ENDS)
 def record(request, tmp_path):
-    """Run a source text as a module, call something with its names, return what was executed."""
+    """Return a function that runs a text as a module, calls it, and returns the executed lines."""
 
     def record(text, call=lambda names: None, within=None, name="module", file="module.py"):
         path = tmp_path / file
@@ -59,7 +60,7 @@ def record(request, tmp_path):
 
 
 def test_lines_of_classes_do_not_count(record):
-    """A class only defines things: what counts are the functions that are called."""
+    """A class only defines things: only called functions count."""
     executed = record(MODULE, lambda names: names["Some"]().reach())
     assert executed.executed() == {"module.py": ([7, 9], [7, 8, 9])}
     assert executed.functions() == {"module.py": ["Some.reach"]}
@@ -68,27 +69,20 @@ def test_lines_of_classes_do_not_count(record):
 
 def test_what_a_thread_executes_counts(record):
     """A function that only another thread calls was executed, and nothing escaped."""
-
-    def call(names):
-        thread = threading.Thread(target=names["Some"]().reach)
-        thread.start()
-        thread.join()
-
-    executed = record(MODULE, call)
+    executed = record(MODULE, lambda names: _in_a_thread(names["Some"]().reach))
     assert executed.executed() == {"module.py": ([7, 9], [7, 8, 9])}
     assert executed.is_whole
 
 
 def test_functions_have_qualified_names(record):
     """A comprehension belongs to its function, a generator is executed when it is run."""
-    assert record(MODULE, lambda names: names["Some"]().rate).functions() == {
-        "module.py": ["Some.rate", "Some.rate.inner"]
-    }
-    held = []
-    assert record(MODULE, lambda names: held.append(names["steps"]())).functions() == {}
-    assert record(MODULE, lambda names: names["values"]()).functions() == {
-        "module.py": ["steps", "values"]
-    }
+    generators = []
+    for call, functions in (
+        (lambda names: names["Some"]().rate, ["Some.rate", "Some.rate.inner"]),
+        (lambda names: generators.append(names["steps"]()), None),
+        (lambda names: names["values"](), ["steps", "values"]),
+    ):
+        assert record(MODULE, call).functions().get("module.py") == functions
 
 
 def test_lines_behind_an_error_that_is_thrown_into_a_generator_count(record):
@@ -134,7 +128,7 @@ def test_a_lambda_of_an_imported_module_is_no_body(record):
 
 
 def test_lines_are_noted_within_the_functions_that_are_named(record):
-    """Of others it is known that they are called."""
+    """Other functions are known to be called."""
     text = f"{MODULE}\n\ndef other():\n    return Some().reach()\n"
     for within, executed_lines in (
         ([("module.py", "other")], {"module.py": ([29], [29])}),
@@ -148,14 +142,14 @@ def test_lines_are_noted_within_the_functions_that_are_named(record):
 
 
 def test_lines_add_up_over_several_times(record):
-    """Lines that ran in any call are executed, and what ran in between is not."""
+    """Lines that ran in any call are executed; calls in between do not count."""
     text = "def used(x):\n    if x:\n        return 1\n    return 2\ndef unused():\n    return 3\n"
-    held = {}
-    executed = record(text, lambda names: (held.update(names), names["used"](1)))
-    held["unused"]()
+    functions = {}
+    executed = record(text, lambda names: (functions.update(names), names["used"](1)))
+    functions["unused"]()
     assert executed.executed() == {"module.py": ([2, 3], [2, 3, 4])}
     with executed:
-        held["used"](0)
+        functions["used"](0)
     assert executed.executed() == {"module.py": ([2, 3, 4], [2, 3, 4])}
 
 
@@ -176,6 +170,12 @@ def _replace_tracer():
     sys.settrace(None)
 
 
+def _in_a_thread(target=int):
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+
+
 def _replace_tracer_for_a_while():
     before = sys.gettrace()
     sys.settrace(_ignore)
@@ -185,20 +185,8 @@ def _replace_tracer_for_a_while():
 def _replace_tracer_of_new_threads(tracer=_ignore):
     before = threading.gettrace()
     threading.settrace(tracer)
-    thread = threading.Thread(target=int)
-    thread.start()
-    thread.join()
+    _in_a_thread()
     threading.settrace(before)
-
-
-def _remove_tracer_of_new_threads():
-    _replace_tracer_of_new_threads(None)
-
-
-def _replace_tracer_in_a_thread():
-    thread = threading.Thread(target=lambda: sys.settrace(None))
-    thread.start()
-    thread.join()
 
 
 SUSPENDED = """
@@ -229,8 +217,8 @@ def test_code_behind_a_suspended_tracer_counts(record):
         _replace_tracer,
         _replace_tracer_for_a_while,
         _replace_tracer_of_new_threads,
-        _remove_tracer_of_new_threads,
-        _replace_tracer_in_a_thread,
+        functools.partial(_replace_tracer_of_new_threads, None),
+        functools.partial(_in_a_thread, functools.partial(sys.settrace, None)),
     ],
 )
 def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path, replace):
@@ -247,7 +235,7 @@ def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path, replace):
 
 
 def test_a_tracer_of_others_does_not_hide_what_is_monitored(tmp_path):
-    """From Python 3.12 on only the loss of its number ends what is noted."""
+    """From Python 3.12 on only the loss of its number ends the monitoring."""
     if lines.BACK_ENDS[0] is lines.BACK_ENDS[-1]:
         pytest.skip("this Python has no sys.monitoring")
     for end, is_whole in ((_replace_tracer, True), (_free_tools, False)):
@@ -262,7 +250,7 @@ def _free_tools():
 
 
 def test_a_tracer_is_put_back_after_an_error(tmp_path):
-    """That of a debugger is there again afterwards."""
+    """A debugger's tracer is there again afterwards."""
     before = sys.gettrace()
     try:
         sys.settrace(_ignore)
@@ -330,25 +318,22 @@ def test_a_branch_that_goes_one_way_only_is_reported(branches_of):
     }
 
 
-def test_a_condition_over_several_lines_holds(branches_of):
-    """The step from its last line into the body counts, and no step inside it."""
-    branches = branches_of(lambda names: names["clip"](6, 0))
-    assert branches["x > 5 and x < 7"] == (True, False)
-    assert branches["low is not None"] == (True, False)
-
-
-def test_a_condition_that_ends_a_function_fails(branches_of):
-    """Returning from the condition itself is the other way."""
-    assert branches_of(lambda names: names["last"](0)) == {"x": (False, True)}
-
-
-def test_an_error_in_a_condition_is_no_way(branches_of):
-    """It went neither into the body nor past it."""
-    assert branches_of(lambda names: names["raising"](1)) == {}
-
-
-def test_calls_of_one_function_within_each_other_are_told_apart(branches_of):
-    """A test of one call does not continue in a line of another one."""
-    assert branches_of(lambda names: names["nested"](1)) == {
-        "depth and nested(depth - 1)": (False, True)
-    }
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        # the step from its last line into the body counts, and no step inside it
+        (lambda names: names["clip"](6, 0),
+         {"x > 5 and x < 7": (True, False), "low is not None": (True, False)}),
+        # returning from the condition itself is the other way
+        (lambda names: names["last"](0), {"x": (False, True)}),
+        # an error went neither into the body nor past it
+        (lambda names: names["raising"](1), {}),
+        # a test of one call does not continue in a line of another one
+        (lambda names: names["nested"](1), {"depth and nested(depth - 1)": (False, True)}),
+    ],
+    ids=["several lines", "the end of a function", "an error", "nested calls"],
+)  # fmt: skip
+def test_a_condition_goes_the_way_of_the_next_line_of_its_call(branches_of, call, expected):
+    """Over several lines, at the end of a function, in an error and in nested calls."""
+    branches = branches_of(call)
+    assert {text: branches[text] for text in expected or branches} == expected

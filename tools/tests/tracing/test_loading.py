@@ -1,11 +1,10 @@
-"""What a training loads: its modules, its scripts, and the data that they read."""
+"""The files that a training loads: its modules, its scripts, and their data."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ optimizer.step()
 
 
 @pytest.fixture
-def package(tmp_path: Path) -> Path:
+def package(tmp_path):
     """The folder of a package that reads a file of its own, with a module that nobody imports."""
     folder = tmp_path / "learner"
     folder.mkdir()
@@ -40,8 +39,8 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> None:
-    """Modules that it takes out of sys.modules count; what it writes, or never loads, does not."""
+def test_what_a_script_loads_is_in_its_trace(package, tmp_path):
+    """Modules taken out of sys.modules count; files that it writes or never loads do not."""
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     job = {"script": str(script), "packages": ["learner"]}
@@ -54,8 +53,8 @@ def test_what_a_script_loads_is_in_its_trace(package: Path, tmp_path: Path) -> N
     assert not names & {"os", "json", "_io", "rlregress", "__main__"}
 
 
-def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -> None:
-    """What notes the files that are read is no reason that one cannot be."""
+def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path):
+    """Noting a file that is read never prevents reading it."""
     program = (
         "import os, sys; from rlregress.inside import loading; loading.watch();"
         "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); open('/dev/null').close()"
@@ -69,8 +68,8 @@ def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path: Path) -
     )
 
 
-def test_what_is_loaded_before_the_fork_counts(tmp_path: Path) -> None:
-    """Each training of a batch has loaded what was imported and read for all of them."""
+def test_what_is_loaded_before_the_fork_counts(tmp_path):
+    """Each training of a batch has loaded the modules and files that all of them share."""
     job = {"framework": "sb3", "training": "a2c", "seed": 0, "name": "a2c", "lines": False}
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))

@@ -88,13 +88,9 @@ def test_a_signal_reaches_the_command_once():
         "signal.signal(signal.SIGINT, lambda *_: print('got', flush=True))\n"
         "print('ready', flush=True); time.sleep(0.2); time.sleep(0.2)\n"
     )
+    command = process_tree.supervised([sys.executable, "-c", counting])
     for options in ({}, {"process_group": 0}):
-        with subprocess.Popen(
-            process_tree.supervised([sys.executable, "-c", counting]),
-            stdout=subprocess.PIPE,
-            text=True,
-            **options,
-        ) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
             assert process.stdout.readline() == "ready\n"
             process.send_signal(signal.SIGINT)
             assert process.stdout.read() == "got\n"
@@ -139,7 +135,7 @@ def test_a_process_whose_parent_has_died_already_ends():
         "end_with_parent(signal.SIGKILL, int(sys.argv[1])); print('goes on')"
     )
 
-    def started_by(process: int) -> subprocess.CompletedProcess[bytes]:
+    def started_by(process):
         command = [sys.executable, "-c", program, str(process)]
         return subprocess.run(command, capture_output=True, check=False)
 
@@ -171,13 +167,9 @@ def test_a_folder_of_the_user_stays(tmp_path, name):
     folder.mkdir()
     environment = {**os.environ, "TMPDIR": str(folder)}
     assert process_tree.run([sys.executable, "-c", ""], env=environment).returncode == 0
-    with subprocess.Popen(
-        process_tree.supervised([sys.executable, "-c", _TEMPORARY]),
-        stdout=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
-        assert process.stdout.read().startswith(f"{folder}/")
+    command = process_tree.supervised([sys.executable, "-c", _TEMPORARY])
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
+    assert ran.stdout.startswith(f"{folder}/")
     assert list(tmp_path.iterdir()) == [folder]
     assert list(folder.iterdir()) == []
 

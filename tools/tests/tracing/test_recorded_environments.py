@@ -53,36 +53,27 @@ def test_copies_made_before_the_first_reset_are_seeded_each(recorder):
     """Copies of an unused environment have different seeds of the tracer's."""
     template = gymnasium.make("CartPole-v1")
     copies = [copy.deepcopy(template) for _ in range(2)]
-    for copied_environment in copies:
-        copied_environment.reset()
-    assert [copied_environment.unwrapped.np_random_seed for copied_environment in copies] == [
-        SEED,
-        SEED + 1,
-    ]
+    for environment in copies:
+        environment.reset()
+    seeds = [environment.unwrapped.np_random_seed for environment in copies]
+    assert seeds == [SEED, SEED + 1] != [0, 1]
 
 
 def test_a_pickled_environment_leaves_the_recorder_behind(recorder):
-    """Pickling works without the recorder; what comes out is an environment of its own."""
+    """Its copy is an environment of its own, with the seed that travelled along."""
     environment = gymnasium.make("CartPole-v1")
     environment.reset(seed=1)
     sent = pickle.dumps(environment)
     assert b"tracing" not in sent
     copied = pickle.loads(sent)
-    copied.reset(seed=2)
+    copied.reset()
     copied.step(1)
     assert told(recorder)[1:] == [("reset", "environment 1"), ("step", "environment 1")]
-
-
-def test_a_pickled_environment_that_was_seeded_stays_so(recorder):
-    """No seed of the tracer's is put in the place of one that travelled along."""
-    environment = gymnasium.make("CartPole-v1")
-    environment.reset(seed=1)
-    pickle.loads(pickle.dumps(environment)).reset()
     assert recorder.seeded == []
 
 
 def play(thunk, results):
-    """What a worker does with a thunk."""
+    """Step an environment of a thunk, as a worker does."""
     environment = thunk.fn()
     results.put(environment.reset(seed=1)[0].tolist())
 
@@ -123,11 +114,8 @@ def test_environments_are_numbered_as_they_are_first_used(recorder):
     first.reset()
     late.reset()
     late.step(0)
-    assert told(recorder) == [
-        ("reset", "environment 0"),
-        ("reset", "environment 1"),
-        ("step", "environment 1"),
-    ]
+    rows = [("reset", "environment 0"), ("reset", "environment 1"), ("step", "environment 1")]
+    assert told(recorder) == rows
     assert [e.unwrapped.np_random_seed for e in (first, late)] == [SEED, SEED + 1]
     assert recorder.seeded == ["resets of environments"]
 
@@ -176,13 +164,3 @@ def test_classes_are_left_as_they_were():
         gymnasium.make("CartPole-v1")
         environment.step(0)
     assert told(first) == [("reset", "environment 0")]
-
-
-def test_a_seed_of_the_script_is_no_seed_of_the_tracer(recorder):
-    """A lost seed shows: the tracer gives others than a script would."""
-    seeded, lost = gymnasium.make("CartPole-v1"), gymnasium.make("CartPole-v1")
-    seeded.reset(seed=0)
-    lost.reset()
-    first, copied = [e for e in recorder.events if e["kind"] == "reset"]
-    assert first["parts"] != copied["parts"]
-    assert SEED > 1000

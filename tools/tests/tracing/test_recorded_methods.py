@@ -1,4 +1,4 @@
-"""What vector environments, normalisers and loss modules hand out is recorded, and where else."""
+"""Outputs of vector environments, normalisers and loss modules are recorded, with their place."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from rlregress.inside.events import Places
 from rlregress.inside.recorder import Recorder
 from rlregress.inside.seeds import SEED
 from rlregress.model import explain
-from rlregress.model.recorded_traces import Part, Trace
+from rlregress.model.recorded_traces import Trace
 from rlregress.probing.toys import Ends
 from rlregress.tracing.trace_comparison import compare
 
-from .test_trace_comparison import build_trace
+from ..upgrade.small_traces import part
+from .test_trace_comparison import build_trace, rename_events
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_what_a_vector_environment_hands_out_is_an_event(recorder):
 
 @pytest.mark.nightly
 def test_environments_of_other_processes_are_stepped_as_one(recorder):
-    """What no environment of this process tells is a step, and the report says how to see it."""
+    """Their common output is a step, and the report tells how to record them apart."""
     apart = gymnasium.vector.AsyncVectorEnv([make, make])
     apart.reset()
     apart.step(ZEROS)
@@ -173,11 +174,9 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
     with Recorder(Places([__file__])) as recorder:
         from rlregress.inside import recorded_methods
 
-        comparison = next(
-            each for each in sys.meta_path if isinstance(each, recorded_methods.Importing)
-        )
+        (finder,) = (x for x in sys.meta_path if isinstance(x, recorded_methods.Importing))
         recorder._recorded_methods.install(
-            comparison, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
+            finder, ["late_vectors:Vectors.wait", "no_such:Thing.wait"]
         )
         assert "late_vectors" not in sys.modules
         late = importlib.import_module("late_vectors")
@@ -191,7 +190,7 @@ def test_a_class_is_watched_when_its_module_is_imported(tmp_path, monkeypatch):
     assert original == 2.0
     assert [e["parts"]["value"][2] for e in recorder.events] == [[2.0]]
     assert "__init_subclass__" not in vars(late.Vectors)
-    assert not any(isinstance(each, recorded_methods.Importing) for each in sys.meta_path)
+    assert not any(isinstance(x, recorded_methods.Importing) for x in sys.meta_path)
     del sys.modules["late_vectors"]
 
 
@@ -205,58 +204,59 @@ class Loss(torch.nn.Module):
         super().__init__()
         self.layer = torch.nn.Linear(2, 1)
 
-    def forward(self, given):
+    def forward(self, inputs):
         """The losses."""
-        value = self.layer(given).mean()
+        value = self.layer(inputs).mean()
         return {"loss_value": value, "entropy": value.detach().double()}
 
 
-class Whole(Loss):
+class OuterLoss(Loss):
     """Calls another loss module."""
 
     def __init__(self):
         super().__init__()
         self.inner = Loss()
 
-    def forward(self, given):
+    def forward(self, inputs):
         """The losses of the other one."""
-        return self.inner(given)
+        return self.inner(inputs)
 
 
 class Policy(Loss):
     """Returns a mapping without a scalar that trains anything."""
 
-    def forward(self, given):
+    def forward(self, inputs):
         """An action."""
-        return {"action": self.layer(given)}
+        return {"action": self.layer(inputs)}
 
 
 def test_what_a_loss_module_returns_is_an_event(recorder):
     """Once for the outermost, where it is defined, with keys, types and shapes; of losses only."""
-    Whole()(torch.ones(3, 2))
+    OuterLoss()(torch.ones(3, 2))
     Policy()(torch.ones(3, 2))
-    assert told(recorder, "loss") == [("loss", "Whole 0")]
+    assert told(recorder, "loss") == [("loss", "OuterLoss 0")]
     (event,) = [e for e in recorder.events if e["kind"] == "loss"]
     types = "entropy: float64 tensor scalar; loss_value: float32 tensor scalar"
     assert event["parts"]["values"][5] == types
     assert event["at"][2] == "forward"
-    assert event["at"][1] == Whole.forward.__code__.co_firstlineno
+    assert event["at"][1] == OuterLoss.forward.__code__.co_firstlineno
     assert event["at"][3][0][2] == "test_what_a_loss_module_returns_is_an_event"
 
 
-def returned(comparison, text, number):
-    """A trace whose second event is what a loss module returns."""
-    digest = f"{text} {number!r}"
-    parts = {"values": Part(digest=digest, norm=abs(number), values=(number,), types=text)}
-    rows = list(comparison.events)
+def replace_by_loss(trace, text, number):
+    """Return the trace with the result of a loss module as its second event."""
+    parts = {"values": replace(part(number), digest=f"{text} {number!r}", types=text)}
+    rows = list(trace.events)
     rows[1] = replace(rows[1], kind="loss", name="L 0", parts=parts)
-    return replace(comparison, events=tuple(rows))
+    return replace(trace, events=tuple(rows))
 
 
 def test_other_keys_of_a_loss_are_a_difference_of_their_own():
     """Neither a rounding before nor equal numbers after excuse them; the report shows both."""
-    old = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    new = returned(build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0)
+    old = replace_by_loss(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    new = replace_by_loss(
+        build_trace("bbobo", [1 + 1e-7, 1, 1, 1, 1]), "loss: float64 tensor scalar", 1.0
+    )
     comparison = compare(old, new)
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("interface", "values")
@@ -266,9 +266,11 @@ def test_other_keys_of_a_loss_are_a_difference_of_their_own():
 
 
 def test_other_keys_hide_no_other_numbers():
-    """Where numbers part later, that is the first difference, and the keys are named beside it."""
-    old = returned(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
-    new = returned(build_trace("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0)
+    """Numbers that diverge later are the first difference, with the keys beside it."""
+    old = replace_by_loss(build_trace("bbobo", [1, 1, 1, 1, 1]), "loss: float32 tensor scalar", 1.0)
+    new = replace_by_loss(
+        build_trace("bbobo", [1, 1, 1, 2, 1]), "entropy: float32 tensor scalar", 3.0
+    )
     comparison = compare(old, new)
     assert (comparison.first.kind, comparison.equal) == ("loss", 1)
     assert comparison.interface is not None
@@ -277,15 +279,11 @@ def test_other_keys_hide_no_other_numbers():
 
 def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
     """A loss module that returns another value is a difference of the loss."""
-    old, new = (
-        returned(build_trace("bbobo", [1] * 5), "loss float32 scalar", x) for x in (1.0, 2.0)
-    )
+    trace = build_trace("bbobo", [1] * 5)
+    old, new = (replace_by_loss(trace, "loss float32 scalar", number) for number in (1.0, 2.0))
     comparison = compare(old, new)
-    assert (comparison.first.kind, comparison.first.part, comparison.interface) == (
-        "loss",
-        "values",
-        None,
-    )
+    assert (comparison.first.kind, comparison.first.part) == ("loss", "values")
+    assert comparison.interface is None
 
 
 def test_what_only_one_side_watches_is_left_out():
@@ -293,7 +291,7 @@ def test_what_only_one_side_watches_is_left_out():
     old = build_trace("bobo", range(4))
     output = replace(old.events[0], kind="output", name="VecEnv.reset")
     # more often than events in a row could agree
-    new = replace(old, events=tuple(each for event in old.events for each in (output, event)))
+    new = replace(old, events=tuple(row for event in old.events for row in (output, event)))
     comparison = compare(old, new)
     assert comparison.verdict == "equal"
     assert [side for side, _ in comparison.extra] == ["new"] * 4
@@ -327,15 +325,12 @@ def draw():
 def test_losses_of_different_networks_are_told_apart():
     """The differences of each loss are followed by the optimiser that steps after it."""
 
-    def two(gap):
-        comparison = build_trace("bo" * 4, [1, 1, 5, 5, 1 + gap, 1, 5, 5])
-        rows = [
-            replace(event, name=f"Adam {n // 2 % 2}" if event.kind == "optimizer" else "loss")
-            for n, event in enumerate(comparison.events)
-        ]
-        return replace(comparison, events=tuple(rows))
+    def trace(gap):
+        plain = build_trace("bo" * 4, [1, 1, 5, 5, 1 + gap, 1, 5, 5])
+        names = [name for n in range(4) for name in ("loss", f"Adam {n % 2}")]
+        return rename_events(plain, *names)
 
-    old, new = two(0.0), two(1.0)
+    old, new = trace(0.0), trace(1.0)
     comparison = compare(old, new)
     assert [(g.optimizer, g.gaps) for g in comparison.growth] == [("0", (0.5,)), ("1", (0.0,))]
     lines = explain.comparison(comparison, old, new)
@@ -344,6 +339,6 @@ def test_losses_of_different_networks_are_told_apart():
 
 def test_the_last_event_is_counted():
     """A trace that is equal to another is so in all of its events, the last one included."""
-    comparison = build_trace("bof", [0, 1, 2])
-    assert compare(comparison, comparison).compared == len(comparison.events) == 3
-    assert compare(comparison, comparison).equal == 3
+    trace = build_trace("bof", [0, 1, 2])
+    comparison = compare(trace, trace)
+    assert comparison.compared == comparison.equal == len(trace.events) == 3

@@ -7,6 +7,7 @@ import functools
 import itertools
 import multiprocessing as mp
 import random
+import sys
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
 
@@ -26,7 +27,7 @@ CACHE, COUNT = {}, 0
 
 
 def examined(old, new, arguments, seconds=1.0, joint=lambda same: None):
-    """What comes of one call with both versions."""
+    """Return the result of one call with both versions."""
     names = set(old.__code__.co_names)
     return Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint).examine(
         seconds
@@ -43,28 +44,8 @@ def network():
     return Made(net=net, optimizer=optimizer, schedule=schedule)
 
 
-def _clip(self):
-    torch.nn.utils.clip_grad_norm_(self.net.parameters(), 0.5)
-
-
-def _clip_less(self):
-    torch.nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
-
-
-def _step(self):
-    self.optimizer.step()
-
-
-def _nothing(self):
-    pass
-
-
-def _backward(self, loss):
-    loss.backward()
-
-
-def _no_backward(self, loss):
-    pass
+def _clip(limit):
+    return lambda self: torch.nn.utils.clip_grad_norm_(self.net.parameters(), limit) and None
 
 
 def _with_precision(dtype):
@@ -72,23 +53,7 @@ def _with_precision(dtype):
 
 
 def _drawing(dtype):
-    def draw(x):
-        torch.rand(3, dtype=dtype)
-        return x
-
-    return draw
-
-
-def _put(self, x):
-    self.stats["n"] = x
-
-
-def _shadow(self, x):
-    self.training = False
-
-
-def _delete(self, x):
-    del self.z
+    return lambda x: (torch.rand(3, dtype=dtype), x)[1]
 
 
 class Trains:
@@ -148,29 +113,11 @@ def _as_it_is(x):
     return x
 
 
-def _no_gradients(x):
-    torch.set_grad_enabled(False)
-    return x
-
-
-def _doubled_precision(x):
-    torch.set_default_dtype(torch.float64)
-    return x
-
-
 @dataclass
 class Out:
-    """What a network returns."""
+    """The output of a network."""
 
     value: torch.Tensor
-
-
-def _in_two(s):
-    return s * 2, s * 3
-
-
-def _in_two_exchanged(s):
-    return s * 3 - s.detach(), s * 2 + s.detach()
 
 
 def _hang(x):
@@ -178,21 +125,17 @@ def _hang(x):
         pass
 
 
-def _exit(x):
-    raise SystemExit
-
-
 class Counting(list):
-    """A list that counts what is appended."""
+    """A list that counts its appends."""
 
     def __init__(self):
         super().__init__()
         self.count = 0
 
-    def append(self, each):
+    def append(self, item):
         """Count it."""
         self.count += 1
-        super().append(each)
+        super().append(item)
 
 
 def counting():
@@ -210,11 +153,11 @@ class Forgetful:
 
 
 DIFFERENT = {
-    "a gradient is clipped less": (_clip, _clip_less, lambda: {"self": network()}),
+    "a gradient is clipped less": (_clip(0.5), _clip(5.0), lambda: {"self": network()}),
     "an optimiser with a scheduler does not step": (
-        _step, _nothing, lambda: {"self": network()}),
+        lambda self: self.optimizer.step(), lambda self: None, lambda: {"self": network()}),
     "a loss is not propagated": (
-        _backward, _no_backward,
+        lambda self, loss: loss.backward(), lambda self, loss: None,
         lambda: {"self": (agent := network()), "loss": (agent.net(torch.ones(2, 3)) ** 2).mean()}),
     "a precision": (_with_precision(torch.float32), _with_precision(torch.float64),
                     lambda: {"x": torch.randn(4)}),
@@ -226,13 +169,15 @@ DIFFERENT = {
     "not a number, and infinite": (
         lambda x: np.array([1.0, np.nan]) * x, lambda x: np.array([1.0, np.inf]) * x,
         lambda: {"x": 1.0}),
-    "a key": (lambda self, x: None, _put, lambda: {"self": Made(stats={}), "x": 2.0}),
+    "a key": (lambda self, x: None, lambda self, x: self.stats.update(n=x),
+              lambda: {"self": Made(stats={}), "x": 2.0}),
     "a key that is gone": (lambda self: self.d.pop("a"), lambda self: self.d["a"],
                            lambda: {"self": Made(d={"a": 1})}),
-    "an attribute that is gone": (_delete, lambda self, x: None,
+    "an attribute that is gone": (lambda self, x: delattr(self, "z"), lambda self, x: None,
                                   lambda: {"self": Made(z=1), "x": 1.0}),
     "an attribute of a class is hidden": (
-        lambda self, x: None, _shadow, lambda: {"self": Trains(), "x": 2.0}),
+        lambda self, x: None, lambda self, x: setattr(self, "training", False),
+        lambda: {"self": Trains(), "x": 2.0}),
     "a generator of Python": (lambda self: None, lambda self: self.rng.random(),
                               lambda: {"self": Made(rng=random.Random(1))}),
     "items of an iterator": (lambda x: map(abs, [x]), lambda x: map(abs, [x + 1]),
@@ -247,15 +192,18 @@ DIFFERENT = {
     "a view of a tensor": (_through_view, _before_view, lambda: {"self": viewed(torch.zeros)}),
     "a cache of the module": (_cached, _cached_otherwise, lambda: {"x": 2.0}),
     "a counter of the module": (_count_calls, _as_it_is, lambda: {"x": 2.0}),
-    "gradients switched off": (_as_it_is, _no_gradients, lambda: {"x": 2.0}),
-    "another default precision": (_as_it_is, _doubled_precision, lambda: {"x": 2.0}),
+    "gradients switched off": (
+        _as_it_is, lambda x: (torch.set_grad_enabled(False), x)[1], lambda: {"x": 2.0}),
+    "another default precision": (
+        _as_it_is, lambda x: (torch.set_default_dtype(torch.float64), x)[1], lambda: {"x": 2.0}),
     "a gradient in an object": (
         lambda x: Out(x * 2), lambda x: Out(x * 3 - x.detach()),
         lambda: {"x": torch.ones(2, requires_grad=True)}),
-    "gradients exchanged": (_in_two, _in_two_exchanged,
-                            lambda: {"s": torch.ones((), requires_grad=True)}),
+    "gradients exchanged": (
+        lambda s: (s * 2, s * 3), lambda s: (s * 3 - s.detach(), s * 2 + s.detach()),
+        lambda: {"s": torch.ones((), requires_grad=True)}),
     "it does not end": (_as_it_is, _hang, lambda: {"x": 1.0}),
-    "it ends the program": (_as_it_is, _exit, lambda: {"x": 1.0}),
+    "it ends the program": (_as_it_is, lambda x: sys.exit(), lambda: {"x": 1.0}),
     "items of a list of its own kind": (
         lambda items: len(items), lambda items: len(items) + 1, lambda: {"items": counting()}),
     "a partial": (
@@ -343,16 +291,12 @@ def test_code_that_moved_and_rounds_is_close():
 
 
 def test_what_is_too_large_is_not_compared(monkeypatch):
-    """It is said, and not left out."""
+    """It is said, and not left out; shared memory of processes has no copy."""
     assert leaves.MOST == 50_000
     monkeypatch.setattr(leaves, "MOST", 500)
     held = Made(memory=[[Named(n) for n in range(25)] for _ in range(25)])
     result = examined(lambda self: None, lambda self: None, {"self": held})
     assert "more than 500 parts" in result["why"]
-
-
-def test_what_processes_share_has_no_copy():
-    """It would be changed for all of them."""
     with pytest.raises(NoCopy, match="has no copy"):
         Copies({"x": mp.Value("i", 0).get_obj()})
 
@@ -377,7 +321,7 @@ def test_what_is_written_in_c_is_copied_by_itself_or_shared():
     ],
 )  # fmt: skip
 def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(calls, verdict):
-    """That they see nothing is no evidence."""
+    """Calls that detect nothing are no evidence."""
     mover = Changed(
         file="a.py", name="train", how="changed", old=None, new=None, paths=(None, None)
     )

@@ -1,4 +1,4 @@
-"""Rounding is what copies with numbers one unit away do as well, and no more."""
+"""Rounding goes as far as copies with numbers one unit away, and no further."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ import pytest
 
 from rlregress.inside import events
 from rlregress.model import explain
-from rlregress.model.recorded_traces import Event, Part, Trace
+from rlregress.model.recorded_traces import Trace
 from rlregress.tracing import rounding
 from rlregress.tracing.trace_comparison import compare
 from rlregress.tracing.trace_reader import load
 
+from ..upgrade import small_traces
+from ..upgrade.small_traces import event, part
 from .scripts import changed, recorded_here
 
 
 def trace(*losses, name="loss"):
-    """Backward passes of these losses, each followed by a step of an optimiser."""
-    events_made = []
-    for number, loss in enumerate(losses):
-        for kind, part in (("backward", "loss"), ("optimizer", "parameters")):
-            value = Part(digest=f"{kind} {loss!r}", norm=abs(loss), values=(loss,))
-            events_made.append(
-                Event(index=2 * number + (kind == "optimizer"), kind=kind, name=name, file="a.py",
-                      line=1, function="train", parts={part: value})
-            )  # fmt: skip
-    return Trace(header={"failure": "", "lines": {}}, events=tuple(events_made))
+    """Return a trace of these losses, each followed by a step of an optimiser."""
+    rows = []
+    for loss in losses:
+        for kind, label in (("backward", "loss"), ("optimizer", "parameters")):
+            value = part(loss)
+            value = replace(value, digest=f"{kind} {loss!r}")
+            rows.append(event(kind, name, index=len(rows), file="a.py", line=1, function="train",
+                              parts={label: value}))  # fmt: skip
+    return small_traces.trace(*rows)
 
 
 OLD = trace(1.0, 1.0, 1.0)
@@ -107,10 +108,9 @@ def test_a_copy_that_was_ended_early_explains_nothing(copies, header):
 
 
 def with_row(training, text, number=0.0, at=6):
-    """A training that also writes a row of a file, after so many events."""
-    row = Part(digest=f"{text} {number}", norm=number, values=(number,), text=f"{text} {number}")
-    written = Event(index=at, kind="file", name="progress.csv", file="", line=0, function="",
-                    parts={"row 1": row})  # fmt: skip
+    """Return the trace of a training that also writes a row of a file, after so many events."""
+    row = replace(part(number), digest=f"{text} {number}", text=f"{text} {number}")
+    written = event("file", "progress.csv", index=at, parts={"row 1": row})
     rows = [*training.events[:at], written, *training.events[at:]]
     return replace(training, events=tuple(replace(e, index=n) for n, e in enumerate(rows)))
 

@@ -63,7 +63,7 @@ NUMBERS = itertools.count()
 
 @pytest.fixture(autouse=True)
 def _few_objects(monkeypatch):
-    """What was there before a test stays frozen: swaps look through the rest."""
+    """Freeze objects of earlier tests: swaps look through all others."""
     gc.freeze()
     monkeypatch.setattr(gc, "unfreeze", lambda: None)
 
@@ -99,14 +99,34 @@ def put(package, function, old, new, file="agent.py"):
     exchange(package, CODE.replace(old, new, 1), [function], file)
 
 
-def test_a_method_does_what_the_other_code_does(package):
+#: function, old and new text, a call of an object that is there already, and what comes of it.
+SWAPS = {
+    "a static method": (
+        "Agent.fixed", "return x + by", "return x - by",
+        lambda agent: (agent.fixed(1), type(agent).fixed(1, by=5)), (-2, -4)),
+    "a method without its decorator": (
+        "Agent.train", "    @twice\n    def train", "    def train",
+        lambda agent: agent.train(3), 30),
+    "a method with another decorator": (
+        "Agent.fixed", "@staticmethod\n    def fixed(x", "@twice\n    def fixed(self, x",
+        lambda agent: agent.fixed(1), 2 * (1 + 3)),
+    "another default": ("Agent.fixed", "x, by=3", "x, by=5", lambda agent: agent.fixed(1), 6),
+    "arguments that have come": (
+        "Agent.fixed", "fixed(x, by=3):", "fixed(x, *, less=factor, by=3):",
+        lambda agent: (agent.fixed(1), agent.fixed(1, by=4)), (4, 5)),
+    "a method of that name of another class": (
+        "Other.train", "return -x", "return -x - 1", lambda agent: agent.train(1), 20),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SWAPS)
+def test_a_method_does_what_the_other_code_does(package, case):
     """Also of objects that are there already; other methods of that name stay."""
-    namespace = module(package)
-    agent = namespace.Agent()
-    put(package, "Agent.fixed", "return x + by", "return x - by")
-    assert (agent.fixed(1), namespace.Agent.fixed(1, by=5)) == (-2, -4)
-    put(package, "Other.train", "return -x", "return -x - 1")
-    assert (agent.train(1), namespace.Other().train(1)) == (20, -2)
+    function, old, new, call, expected = SWAPS[case]
+    agent = module(package).Agent()
+    put(package, function, old, new)
+    assert call(agent) == expected
+    assert module(package).Other().train(1) == (-2 if function == "Other.train" else -1)
 
 
 def test_a_method_that_asks_its_class_for_the_next_one_is_swapped(package):
@@ -120,7 +140,7 @@ def test_a_method_that_asks_its_class_for_the_next_one_is_swapped(package):
 
 
 def test_what_only_the_other_code_imports_is_there(package):
-    """Under the names that it uses; other names, and what cannot be imported, are left out."""
+    """Under the names that it uses; unused names and failing imports are left out."""
     imports = "import math as m, json\nfrom nowhere import lost\n"
     text = imports + CODE.replace("x + by", "m.pi + by if x < 1 else lost")
     exchange(package, text, ["Agent.fixed"])
@@ -130,25 +150,24 @@ def test_what_only_the_other_code_imports_is_there(package):
 
 
 def test_what_only_the_other_code_defines_is_there(package):
-    """A function, what it uses in turn, and for a method that is put into its class, too."""
+    """A function, what it uses in turn, and for a method that is put into its class, too.
+
+    What both define stays as it is.
+    """
     text = (
-        CODE.replace("by=3", "by=PARTS")
-        .replace("x + by", "third(x) + by")
+        CODE.replace("by=3", "by=PARTS").replace("step = 1", "step = 7")
+        .replace("x + by", "third(x) + by + counter(1)(0)")
         .replace("class Other:\n", "class Other:\n    def new(self):\n        return third(30)\n\n")
-    )
+    )  # fmt: skip
     addition = "\nPARTS = 3\nUNUSED = 1\n\n\ndef third(x):\n    return x / PARTS\n"
     exchange(package, text + addition, ["Agent.fixed", "Other.new"])
-    namespace_before = module(package)
-    assert (
-        namespace_before.Agent.fixed(6, 1),
-        namespace_before.Agent.fixed(6),
-        namespace_before.Other().new(),
-    ) == (3, 5, 10)
-    assert not hasattr(namespace_before, "UNUSED")
+    swapped = module(package)
+    assert (swapped.Agent.fixed(6, 1), swapped.Agent.fixed(6), swapped.Other().new()) == (5, 7, 10)
+    assert not hasattr(swapped, "UNUSED")
 
 
 def test_methods_that_only_the_other_code_has_are_there(package):
-    """What a method calls of its own class, and what that calls in turn; nothing else of it."""
+    """The methods that it calls of its own class, with those that they call; no others."""
     methods = """class Agent:
     def _third(self, x):
         return self._parts() * x / 3
@@ -175,7 +194,7 @@ def test_methods_that_only_the_other_code_has_are_there(package):
 
 
 def test_a_method_does_not_take_the_place_of_what_objects_hold(package):
-    """Where this side sets an attribute of that name, the method of the other is left out."""
+    """A method is left out if this version sets an attribute of its name."""
     path = package / "agent.py"
     path.write_text(CODE.replace("self._rate = 1", "self._rate = 1\n        self.scale = 4"))
     scale = "class Agent:\n    @property\n    def scale(self):\n        return 100\n\n"
@@ -208,30 +227,14 @@ def test_a_property_of_this_side_does_not_hide_what_the_other_code_sets(package)
     assert (agent.start, agent.rate, agent.size) == (4, 4 + 5 + 1, 2 * 4)
 
 
-def test_a_method_that_is_decorated_otherwise_is_put_as_a_whole(package):
-    """Decorators cannot be exchanged in what is there; objects that are there have it, too."""
-    agent = module(package).Agent()
-    put(package, "Agent.train", "    @twice\n    def train", "    def train")
-    assert agent.train(3) == 30
-    put(package, "Agent.fixed", "@staticmethod\n    def fixed(x", "@twice\n    def fixed(self, x")
-    assert agent.fixed(1) == 2 * (1 + 3)
-
-
 def test_a_property_without_its_setter_is_put_as_a_whole(package):
-    """What the other code does not set cannot be set."""
+    """It cannot be set any more."""
     agent = module(package).Agent()
     setter = "    @rate.setter\n    def rate(self, value):\n        self._rate = value + 5\n"
     put(package, "Agent.rate", setter, "")
     assert agent.rate == 2
     with pytest.raises(AttributeError):
         agent.rate = 3
-
-
-def test_what_both_define_stays_as_it_is(package):
-    """Only the functions that are named are those of the other text."""
-    text = CODE.replace("step = 1", "step = 7").replace("x + by", "counter(1)(x) - by")
-    exchange(package, text, ["Agent.fixed"])
-    assert module(package).Agent.fixed(6, 1) == 7
 
 
 def test_a_function_that_is_held_elsewhere_is_swapped(package):
@@ -246,7 +249,7 @@ def test_a_function_that_is_held_elsewhere_is_swapped(package):
 
 
 def test_a_function_that_comes_to_lie_where_another_one_stands_is_swapped_once(package):
-    """Of two of one name the first has moved to the lines of the second; a third is held apart."""
+    """The first of two of one name has moved to the lines of the second; a third is held apart."""
     lines = CODE.splitlines()
     first, second = (n for n, line in enumerate(lines) if line == "    def train(self, x):")
     above = "\n" * (second - first + 1)  # the decorator's line is the function's first
@@ -291,7 +294,7 @@ def test_a_property_and_its_setter_are_swapped_together(package):
 
 
 def test_a_closure_is_swapped_with_its_own_variables(package):
-    """Functions that were made before go on with what they have taken."""
+    """Closures made before keep their variables."""
     namespace = module(package)
     counter = namespace.counter(100)
     put(package, "counter.following", "x + start + step", "x - start - step")
@@ -301,7 +304,7 @@ def test_a_closure_is_swapped_with_its_own_variables(package):
 
 
 def test_several_functions_are_swapped_at_once(package):
-    """Also where one comes to stand in the lines of another; what does not fit is named."""
+    """Also where one takes the lines of another; a misfit is named."""
     agent = module(package).Agent()
     lines = CODE.index("    def train(self, x):\n        return -x")
     text = CODE[:lines] + "\n" * 7 + CODE[lines:].replace("return -x", "return -x - 1")
@@ -337,7 +340,7 @@ MISFITS = {
 
 @pytest.mark.parametrize("case", MISFITS)
 def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
-    """It says why, and what is there stays."""
+    """The reason is named, and the code in memory stays."""
     function, old, new, text = MISFITS[case]
     namespace = module(package)
     counter = namespace.counter(100)
@@ -346,17 +349,8 @@ def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
     assert (counter(1), namespace.Agent.fixed(1), namespace.Agent().rate) == (102, 4, 2)
 
 
-def test_the_defaults_are_those_of_the_other_code(package):
-    """Also where arguments have come or gone, of objects that are there already."""
-    agent = module(package).Agent()
-    put(package, "Agent.fixed", "x, by=3", "x, by=5")
-    assert agent.fixed(1) == 6
-    put(package, "Agent.fixed", "fixed(x, by=3):", "fixed(x, *, less=factor, by=3):")
-    assert (agent.fixed(1), agent.fixed(1, by=4)) == (4, 5)
-
-
 def test_a_method_of_this_side_alone_is_taken_away(package):
-    """What it has hidden stands there again, also for objects that are there already."""
+    """The method that it hid is back, also for existing objects."""
     namespace = module(package)
     derived = type("Derived", (namespace.Other,), {"__module__": namespace.__name__})
     namespace.Derived = derived
@@ -401,18 +395,25 @@ def test_a_method_of_the_other_side_alone_is_put_into_its_class(package):
     assert (agent.slow, agent.least(), repr(agent)) == (0.5, -3, "<swapp")
 
 
-def test_a_function_that_is_gone_is_a_misfit(package):
-    """Nothing in memory runs it."""
-    del module(package).Other
+@pytest.mark.parametrize(
+    ("file", "start", "message"),
+    [
+        ("agent.py", "", "Other.train of .* is not in memory"),
+        # below no root, and below no folder of that name
+        ("gone.py", "", "there is no .*gone.py"),
+        ("agent.py", "import nothing_of_this_name\n",
+         "cannot be imported: No module named 'nothing_of_this_name'"),
+    ],
+    ids=["a function that is gone", "no such file", "a file that cannot be imported"],
+)  # fmt: skip
+def test_what_is_not_in_memory_is_a_misfit(package, file, start, message):
+    """It says why."""
+    (package / "agent.py").write_text(start + CODE)
+    if not start:
+        del module(package).Other
     gc.collect()
-    with pytest.raises(Misfit, match="Other.train of .* is not in memory"):
-        put(package, "Other.train", "-x", "x")
-
-
-def test_a_file_that_is_not_there_is_a_misfit(package):
-    """Below no root, and below no folder of that name."""
-    with pytest.raises(Misfit, match="there is no .*gone.py"):
-        put(package, "Agent.fixed", "-x", "x", file="gone.py")
+    with pytest.raises(Misfit, match=message):
+        put(package, "Other.train", "-x", "x", file)
 
 
 def test_a_copy_beside_another_package_is_not_taken_for_it(package, tmp_path):
@@ -426,10 +427,3 @@ def test_a_copy_beside_another_package_is_not_taken_for_it(package, tmp_path):
     change = {"file": f"{package.name}/agent.py", "functions": ["Agent.fixed"], "text": text}
     assert swap([change], [str(addition / "torch"), str(package)]) == []
     assert agent.fixed(1) == -2
-
-
-def test_a_file_that_cannot_be_imported_is_a_misfit(package):
-    """What it says is passed on."""
-    (package / "agent.py").write_text("import nothing_of_this_name\n" + CODE)
-    with pytest.raises(Misfit, match="cannot be imported: No module named 'nothing_of_this_name'"):
-        put(package, "Agent.fixed", "-x", "x")

@@ -1,8 +1,6 @@
-"""What torch does with functions and devices goes on under a recorder as without it."""
+"""Functions and devices of torch work under a recorder as without it."""
 
 from __future__ import annotations
-
-import contextlib
 
 import numpy as np
 import pytest
@@ -22,18 +20,11 @@ def test_a_default_device_is_obeyed(inside):
 
     _device._device_constructors.cache_clear()
     recorder = Recorder(Places([__file__]))
-    with contextlib.ExitStack() as stack:
-        for created in (
-            [recorder, torch.device("meta")] if inside else [torch.device("meta"), recorder]
-        ):
-            stack.enter_context(created)
-        values_made = [
-            torch.rand(2),
-            torch.tensor(np.zeros(2)),
-            torch.randn(2),
-            torch.as_tensor(np.ones(2)),
-        ]
-    assert all(tensor.is_meta for tensor in values_made)
+    outer, inner = (recorder, torch.device("meta"))[:: 1 if inside else -1]
+    with outer, inner:
+        tensors = [torch.rand(2), torch.tensor(np.zeros(2)), torch.randn(2)]
+        tensors.append(torch.as_tensor(np.ones(2)))
+    assert all(tensor.is_meta for tensor in tensors)
     # numbers that do not exist are no events
     assert {e["kind"] for e in recorder.events} == {"data"}
 

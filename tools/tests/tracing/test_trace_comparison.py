@@ -1,4 +1,4 @@
-"""Two traces: equal, close or diverged; where first, of which kind, and what was skipped."""
+"""Two traces: equal, close or diverged; the first difference, its kind, and skipped events."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ import pytest
 from rlregress.inside import events
 from rlregress.model import explain
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Event, Part, Trace, describe_other_types, difference
+from rlregress.model.recorded_traces import Part, describe_other_types, difference
 from rlregress.tracing import trace_comparison, trace_reader
 from rlregress.tracing.trace_comparison import compare
 
+from ..upgrade import small_traces
+from ..upgrade.small_traces import event, part
 from .scripts import TRAINING, changed, recorded_here
 
 
@@ -115,10 +117,8 @@ def test_reordered_arithmetic_is_close(tmp_path):
     )
     assert comparison.verdict == "close"
     assert comparison.growth
-    assert (
-        max(gap for growth_of in comparison.growth for gap in growth_of.gaps)
-        < trace_comparison.GROWN
-    )
+    gaps = [gap for growth in comparison.growth for gap in growth.gaps]
+    assert max(gaps) < trace_comparison.GROWN
 
 
 def test_a_renamed_function_and_moved_lines_are_equal(tmp_path):
@@ -145,27 +145,17 @@ def test_a_function_split_in_two_draws_alike(tmp_path):
 
 
 def build_trace(kinds, numbers=None):
-    """A trace of events of these kinds, "b" a backward, "o" an optimiser step, and so on."""
+    """Return a trace of events of these kinds, "b" a backward, "o" an optimiser step, and so on."""
     names = {"b": "backward", "o": "optimizer", "d": "draw", "s": "step", "w": "write",
              "f": "final", "r": "optimizer"}  # fmt: skip
     parts = {"b": "loss", "o": "update", "d": "value", "s": "observation", "w": "value",
              "f": "parameters", "r": "learning_rate"}  # fmt: skip
-    rows = []
-    for n, kind in enumerate(kinds):
-        number = float(n if numbers is None else numbers[n])
-        part = Part(digest=f"{number!r}", norm=abs(number), values=(number,))
-        rows.append(
-            Event(
-                index=n,
-                kind=names[kind],
-                name="x",
-                file="f.py",
-                line=n,
-                function="train",
-                parts={parts[kind]: part},
-            )
-        )
-    return Trace(header={"failure": "", "seeded": [], "lines": {}}, events=tuple(rows))
+    numbers = range(len(kinds)) if numbers is None else numbers
+    return small_traces.trace(*(
+        event(names[kind], index=n, file="f.py", line=n, function="train",
+              parts={parts[kind]: part(float(number))})
+        for n, (kind, number) in enumerate(zip(kinds, numbers, strict=True))
+    ))  # fmt: skip
 
 
 def test_a_training_that_goes_on_on_one_side_is_diverged():
@@ -202,32 +192,31 @@ def test_an_extra_event_is_acquitted_by_equal_updates():
     assert [event.kind for _, event in comparison.extra] == ["write"]
 
 
-def test_a_fault_beyond_a_rounding_is_told_from_it():
-    """After a rounding, a jump is named where it is, with the rounding beside it."""
-    old = build_trace("bobobo", [1, 1, 1, 1, 1, 1])
-    new = build_trace("bobobo", [1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5])
-    comparison = compare(old, new)
+@pytest.mark.parametrize(
+    ("numbers", "index"),
+    [
+        ([1 + 1e-8, 1 + 1e-8, 1 + 2e-8, 1, 1.5, 1.5], 4),
+        ([1 + 1e-8, 1, float("nan"), 1], 2),
+        # a rounding that grows step by step leads back to where it began
+        ([1 + gap for gap in (1e-7, 1e-5, 1e-3, 5e-3, 0.1, 0.5)], 0),
+    ],
+    ids=["a jump", "not a number", "growing"],
+)
+def test_a_fault_beyond_a_rounding_is_told_from_it(numbers, index):
+    """After a rounding, the fault is named where it is, with the rounding beside it."""
+    kinds = "bo" * (len(numbers) // 2)
+    comparison = compare(build_trace(kinds, [1] * len(kinds)), build_trace(kinds, numbers))
     assert comparison.verdict == "diverged"
-    assert comparison.first.old.index == 4
-    assert comparison.rounding.old.index == 0
-
-
-def test_a_rounding_that_grows_is_blamed_itself():
-    """A rounding that grows step by step beyond what is close leads back to where it began."""
-    gaps = [1e-7, 1e-5, 1e-3, 5e-3, 0.1, 0.5]
-    comparison = compare(
-        build_trace("bobobo", [1] * 6), build_trace("bobobo", [1 + gap for gap in gaps])
-    )
-    assert comparison.verdict == "diverged"
-    assert comparison.first.old.index == 0
+    assert comparison.first.old.index == index
+    assert index == 0 or comparison.rounding.old.index == 0
 
 
 def test_an_exchange_deep_in_an_array_is_no_rounding():
     """Two values exchanged beyond those that are kept show in the difference."""
     array = np.arange(1.0, 101.0)
-    second_trace = array.copy()
-    second_trace[[60, 80]] = second_trace[[80, 60]]
-    old, new = (trace_reader.part_of(*events.part(x)) for x in (array, second_trace))
+    exchanged = array.copy()
+    exchanged[[60, 80]] = exchanged[[80, 60]]
+    old, new = (trace_reader.part_of(*events.part(x)) for x in (array, exchanged))
     assert difference(old, new) > 1e-2
 
 
@@ -237,85 +226,50 @@ def test_the_empty_trace_is_equal_to_itself():
     assert compare(build_trace(""), build_trace("dbo")).verdict == "diverged"
 
 
-def test_what_is_no_number_is_no_rounding():
-    """A loss that is NaN on one side is a divergence, also after a rounding."""
-    old, new = (
-        build_trace("bobo", [1, 1, 1, 1]),
-        build_trace("bobo", [1 + 1e-8, 1, float("nan"), 1]),
-    )
-    comparison = compare(old, new)
-    assert comparison.verdict == "diverged"
-    assert comparison.first.old.index == 2
-
-
 def test_what_is_no_number_shows_behind_numbers():
     """A value that is NaN after one that is the same is no rounding either."""
-    first_trace, second_trace = (
-        Part(digest="one", norm=2.0, values=(1.0, 1.5)),
-        Part(digest="other", norm=2.0, values=(1.0, float("nan"))),
+    number, nan = (
+        Part(digest=f"{last}", norm=2.0, values=(1.0, last)) for last in (1.5, float("nan"))
     )
-    assert difference(first_trace, second_trace) == float("inf")
+    assert difference(number, nan) == float("inf")
 
 
 def test_a_rounding_excuses_no_other_learning_rate():
-    """What no rounding moves is compared as closely after it as before."""
-    assert (
-        compare(build_trace("br", [1, 1]), build_trace("br", [1 + 1e-7, 1 + 1e-8])).verdict
-        == "close"
-    )
-    comparison = compare(build_trace("br", [1, 1]), build_trace("br", [1 + 1e-7, 1 + 5e-5]))
-    assert comparison.verdict == "diverged"
-    assert comparison.first.kind == "schedule"
+    """No rounding moves a learning rate, so it is compared as closely after one as before."""
+    old = build_trace("br", [1, 1])
+    assert compare(old, build_trace("br", [1 + 1e-7, 1 + 1e-8])).verdict == "close"
+    comparison = compare(old, build_trace("br", [1 + 1e-7, 1 + 5e-5]))
+    assert (comparison.verdict, comparison.first.kind) == ("diverged", "schedule")
 
 
 def test_a_rounding_of_one_part_hides_no_other_part():
-    """All parts of an event are looked at, not the first that differs."""
+    """All parts of an event are compared, not only the first that differs."""
 
     def step(gradient, rate):
-        numbers = {"gradient": gradient, "learning_rate": rate}
-        parts = {
-            name: Part(digest=f"{x!r}", norm=abs(x), values=(x,)) for name, x in numbers.items()
-        }
-        return (
-            Event(
-                index=0,
-                kind="optimizer",
-                name="Adam 0",
-                file="f.py",
-                line=1,
-                function="train",
-                parts=parts,
-            ),
-        )
+        parts = {"gradient": part(gradient), "learning_rate": part(rate)}
+        return small_traces.trace(event("optimizer", "Adam 0", parts=parts))
 
-    header = {"failure": "", "seeded": [], "lines": {}}
-    comparison = compare(
-        Trace(header=header, events=step(1.0, 1e-3)),
-        Trace(header=header, events=step(1 + 1e-7, 1.00005e-3)),
-    )
+    comparison = compare(step(1.0, 1e-3), step(1 + 1e-7, 1.00005e-3))
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("schedule", "learning_rate")
 
 
-def retyped(comparison, number, types):
-    """A trace with other types of an event."""
-    rows = list(comparison.events)
-    ((name, part),) = rows[number].parts.items()
-    rows[number] = replace(rows[number], parts={name: replace(part, digest=types, types=types)})
-    return replace(comparison, events=tuple(rows))
+def retype(trace, number, types):
+    """Return the trace with other types of an event."""
+    rows = list(trace.events)
+    ((name, value),) = rows[number].parts.items()
+    rows[number] = replace(rows[number], parts={name: replace(value, digest=types, types=types)})
+    return replace(trace, events=tuple(rows))
 
 
 @pytest.mark.parametrize("number", [1, 1 + 1e-7, 1.005])
 def test_another_type_is_the_first_difference_whatever_the_numbers(number):
     """The same numbers of another type, and others after it, are a difference of the type."""
-    a = retyped(build_trace("bbo", [1, 1, 1]), 0, "uint8 array 3")
-    comparison = compare(a, retyped(build_trace("bbo", [1, number, 1]), 0, "float64 array 3"))
+    old = retype(build_trace("bbo", [1, 1, 1]), 0, "uint8 array 3")
+    comparison = compare(old, retype(build_trace("bbo", [1, number, 1]), 0, "float64 array 3"))
     assert (comparison.verdict, comparison.equal) == ("diverged", 0)
-    assert (comparison.first.kind, comparison.first.part, comparison.first.ratio) == (
-        "interface",
-        "loss",
-        None,
-    )
+    first = comparison.first
+    assert (first.kind, first.part, first.ratio) == ("interface", "loss", None)
     assert (comparison.numbers is not None) == (number == 1.005)
     (title, old, new, *_) = explain.divergence(comparison.first)
     words = "float64 array 3 where the old version has uint8 array 3"
@@ -340,7 +294,7 @@ def test_another_type_is_never_rounding(letter, kind):
     old, new = (
         replace(s, events=(*s.events[:2], r)) for s, r in zip((old, new), rows, strict=True)
     )
-    comparison = compare(retyped(old, 2, "float32 array 3"), retyped(new, 2, "float64 array 3"))
+    comparison = compare(retype(old, 2, "float32 array 3"), retype(new, 2, "float64 array 3"))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == kind
     assert "float64 array 3 where" in explain.divergence(comparison.first)[0]
@@ -388,37 +342,34 @@ def test_a_memory_of_another_type_is_no_rounding(tmp_path, memory, verdict):
     assert compare(old, new).verdict == verdict
 
 
-def named(comparison, *names):
-    """A trace with other names of its events."""
-    rows = [replace(event, name=name) for event, name in zip(comparison.events, names, strict=True)]
-    return replace(comparison, events=tuple(rows))
+def rename_events(trace, *names):
+    """Return the trace with other names of its events."""
+    rows = [replace(event, name=name) for event, name in zip(trace.events, names, strict=True)]
+    return replace(trace, events=tuple(rows))
 
 
 def test_an_environment_of_one_side_only_is_a_note():
     """An evaluation that was added changes nothing that the training does."""
-    old = named(build_trace("sbosbo", range(6)), *["x"] * 6)
+    old = rename_events(build_trace("sbosbo", range(6)), *["x"] * 6)
     # more often than events in a row could agree
     numbers = [0, 70, 1, 71, 2, 72, 3, 73, 4, 74, 5]
-    new = named(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
+    new = rename_events(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
     comparison = compare(old, new)
     assert comparison.verdict == "equal"
     assert [(side, event.name) for side, event in comparison.extra] == [("new", "other")] * 5
 
 
-def shown(*names, file=""):
-    """A trace of what a training shows itself, or of what the framework hands out in a file."""
-    part = Part(digest="1", norm=1.0, values=(1.0,))
+def trace_outputs(*names, file=""):
+    """Return a trace of outputs, which code of the framework hands out where a file is named."""
     rows = [
-        Event(
-            index=n, kind="output", name=name, file=file, line=0, function="", parts={"value": part}
-        )
+        event("output", name, index=n, file=file, parts={"value": part(1.0)})
         for n, name in enumerate(names)
     ]
-    return Trace(header={"failure": "", "seeded": [], "lines": {}}, events=tuple(rows))
+    return small_traces.trace(*rows)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "sides"),
+    ("old_names", "new_names", "sides"),
     [
         # refused: there is one answer in place of several
         (("loss.actor", "loss.critic"), ("loss",), ("loss.actor", "loss")),
@@ -426,54 +377,47 @@ def shown(*names, file=""):
         (("loss", "entropy"), ("loss",), ("entropy", None)),
     ],
 )
-def test_an_answer_of_one_side_only_is_a_difference(old, new, sides):
+def test_an_answer_of_one_side_only_is_a_difference(old_names, new_names, sides):
     """A training shows it: the library gives more, or less, or refuses."""
-    comparison = compare(shown(*old), shown(*new))
-    assert (comparison.verdict, comparison.first.kind, comparison.first.part) == (
-        "diverged",
-        "interface",
-        "",
-    )
-    assert (
-        tuple(event and event.name for event in (comparison.first.old, comparison.first.new))
-        == sides
-    )
-    assert "nothing of that name" in " ".join(
-        explain.comparison(comparison, shown(*old), shown(*new))
-    ) or all(sides)
+    old, new = trace_outputs(*old_names), trace_outputs(*new_names)
+    comparison = compare(old, new)
+    first = comparison.first
+    assert (comparison.verdict, first.kind, first.part) == ("diverged", "interface", "")
+    assert tuple(event and event.name for event in (first.old, first.new)) == sides
+    text = " ".join(explain.comparison(comparison, old, new))
+    assert "nothing of that name" in text or all(sides)
     # what code of the framework hands to another is no answer
-    assert compare(shown(*old, file="f.py"), shown(*new, file="f.py")).verdict == "equal"
+    inner = (trace_outputs(*names, file="f.py") for names in (old_names, new_names))
+    assert compare(*inner).verdict == "equal"
 
 
-def generated(*names, values=()):
-    """A trace of calls that are generated from signatures, some of which show other values."""
-    plain = shown(*names)
-    changed_ = tuple(
-        replace(event, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
-        if event.name in values
-        else event
+def calls(*names, values=()):
+    """Return a trace of calls generated from signatures, some of which return other values."""
+    plain = trace_outputs(*names)
+    rows = [
+        replace(event, parts={"value": part(2.0)}) if event.name in values else event
         for event in plain.events
-    )
-    return Trace(header={**plain.header, "generated": True}, events=changed_)
+    ]
+    return small_traces.trace(*rows, generated=True)
 
 
 @pytest.mark.parametrize(
     ("first", "second", "verdict"),
     [
         # a call of an option that one version alone has
-        (generated("one", "two"), generated("one", "three"), "equal"),
+        (calls("one", "two"), calls("one", "three"), "equal"),
         # what both make is compared, whatever one has beside it
-        (generated("one", "two"), generated("one", "two", "three", values=["one"]), "diverged"),
-        (generated("one", "two"), generated("two", values=["two"]), "diverged"),
+        (calls("one", "two"), calls("one", "two", "three", values=["one"]), "diverged"),
+        (calls("one", "two"), calls("two", values=["two"]), "diverged"),
         # nothing is left to compare
-        (generated("one", "two"), generated("three"), "diverged"),
-        (generated("one"), generated(), "diverged"),
+        (calls("one", "two"), calls("three"), "diverged"),
+        (calls("one"), calls(), "diverged"),
         # calls that no signature gives have to be on both sides
-        (generated("one", "two"), shown("one"), "diverged"),
+        (calls("one", "two"), trace_outputs("one"), "diverged"),
     ],
 )
 def test_a_generated_call_of_one_side_only_is_no_difference(first, second, verdict):
-    """The other version has no such option; what is left has to be the same."""
+    """The other version has no such option; all other calls have to be the same."""
     for old, new in ((first, second), (second, first)):
         comparison = compare(old, new)
         assert comparison.verdict == verdict
@@ -487,57 +431,52 @@ def test_a_generated_call_of_one_side_only_is_no_difference(first, second, verdi
 @pytest.mark.parametrize("kind", ["output", "step", "loss", "file", "log"])
 def test_a_part_of_one_version_only_is_a_difference(kind):
     """An observation, a line of a file or a loss that only one version has is reported."""
-    parts = {name: Part(digest="1", norm=1.0, values=(1.0,)) for name in ("first", "second")}
-    (answer,) = shown("x", file="f.py").events
     few, all_parts = (
-        replace(shown(), events=(replace(answer, kind=kind, parts={n: parts[n] for n in listed}),))
-        for listed in (("first",), ("first", "second"))
+        small_traces.trace(event(kind, file="f.py", parts=dict.fromkeys(names, part(1.0))))
+        for names in (("first",), ("first", "second"))
     )
     for old, new, values in (
-        (few, all_parts, ("nothing", "1")),
-        (all_parts, few, ("1", "nothing")),
+        (few, all_parts, ["nothing", "1"]),
+        (all_parts, few, ["1", "nothing"]),
     ):
         comparison = compare(old, new)
         assert (comparison.verdict, comparison.first.part) == ("diverged", "second")
         lines = [line for line in explain.divergence(comparison.first) if "second" in line]
-        assert [line.rpartition(" ")[2] for line in lines] == list(values)
+        assert [line.rpartition(" ")[2] for line in lines] == values
 
 
 def test_answers_after_an_extra_draw_are_compared():
     """A draw of one side only does not hide that answers at the end have other numbers."""
-    old, new = shown("first", "last"), shown("first", "last")
+    old, new = trace_outputs("first", "last"), trace_outputs("first", "last")
     (draw,) = build_trace("d").events
     old = replace(old, events=(draw, *old.events))
     assert compare(old, new).verdict == "equal"
-    last = replace(new.events[-1], parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
+    last = replace(new.events[-1], parts={"value": part(2.0)})
     comparison = compare(old, replace(new, events=(*new.events[:-1], last)))
     assert comparison.verdict == "diverged"
     assert comparison.first.old is draw
 
 
 def test_another_answer_is_not_skipped_because_all_goes_on_alike():
-    """What comes after a draw and another answer does not acquit the answer."""
+    """Equal events after a draw and another answer do not acquit the answer."""
     (draw,) = build_trace("d").events
     further = build_trace("sbosbo", range(1, 7)).events
-    (answer,) = shown("asked").events
-    second_trace = replace(answer, parts={"value": Part(digest="2", norm=2.0, values=(2.0,))})
-    a = replace(shown(), events=(answer, *further))
-    assert compare(a, replace(a, events=(draw, answer, *further))).verdict == "equal"
-    assert compare(a, replace(a, events=(draw, second_trace, *further))).verdict == "diverged"
+    (answer,) = trace_outputs("asked").events
+    changed_answer = replace(answer, parts={"value": part(2.0)})
+    old = small_traces.trace(answer, *further)
+    assert compare(old, replace(old, events=(draw, answer, *further))).verdict == "equal"
+    assert compare(old, replace(old, events=(draw, changed_answer, *further))).verdict == "diverged"
 
 
-def parts_apart(kind, file, first_trace, second_trace):
-    """The words on two events that differ in one part of these texts or numbers."""
+def explain_difference(kind, file, old, new):
+    """Return the explanation of two events that differ in a part of these texts or numbers."""
 
-    def side(value):
-        text = value if isinstance(value, str) else ""
-        values = () if text else (value,)
-        part = Part(digest=str(value), norm=None if text else value, values=values, text=text)
-        event = Event(index=0, kind=kind, name="policy", file=file, line=1, function="f",
-                      parts={"value": part}, named={"value ": part, "value a": part})  # fmt: skip
-        return replace(shown(), events=(event,))
+    def trace(value):
+        parts = {"value": part(value)}
+        named = {"value ": part(value), "value a": part(value)}
+        return small_traces.trace(event(kind, "policy", file=file, parts=parts, named=named))
 
-    return explain.divergence(compare(side(first_trace), side(second_trace)).first)
+    return explain.divergence(compare(trace(old), trace(new)).first)
 
 
 @pytest.mark.parametrize("values", [("evaluates on", "trains on"), (1.0, 0.0), ("int", "float")])
@@ -547,8 +486,8 @@ def parts_apart(kind, file, first_trace, second_trace):
      ("data", "f.py", "other values")],
 )  # fmt: skip
 def test_a_difference_is_said_of_numbers_only_where_numbers_differ(kind, file, meaning, values):
-    """A text, a flag and a type are other values; what has no name is not named."""
-    first, *further = parts_apart(kind, file, *values)
+    """A text, a flag and a type are other values; a part without a name is not named."""
+    first, *further = explain_difference(kind, file, *values)
     assert meaning in first
     assert "number" not in first
     assert [line for line in further if line.startswith("  in")] == ["  in a"]
@@ -556,13 +495,16 @@ def test_a_difference_is_said_of_numbers_only_where_numbers_differ(kind, file, m
 
 def test_an_optimiser_of_another_class_is_known_by_its_number():
     """A subclass that makes the same steps is the same optimiser."""
-    old, new = named(build_trace("bo"), "x", "Adam 0"), named(build_trace("bo"), "x", "OwnAdam 0")
+    old, new = (
+        rename_events(build_trace("bo"), "x", "Adam 0"),
+        rename_events(build_trace("bo"), "x", "OwnAdam 0"),
+    )
     assert compare(old, new).verdict == "equal"
-    assert compare(old, named(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
+    assert compare(old, rename_events(build_trace("bo"), "x", "Adam 1")).verdict == "diverged"
 
 
 def test_extra_updates_are_acquitted_by_how_networks_end():
-    """An update that only one side makes counts unless what was trained ends alike."""
+    """An update that only one side makes counts unless the networks end alike."""
     few, longer = "bobobobo", "bobobobobo"
 
     def with_extra_updates(old_end, new_end):
@@ -582,39 +524,32 @@ def test_networks_that_end_otherwise_are_a_divergence():
     comparison = compare(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 3]))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == "parameters"
-    assert (
-        "the networks end with other parameters or buffers"
-        in explain.divergence(comparison.first)[0]
-    )
+    title = explain.divergence(comparison.first)[0]
+    assert "the networks end with other parameters or buffers" in title
 
 
 def test_networks_that_end_within_a_rounding_are_close():
-    """Equal to the bit is said of bits alone."""
-    assert (
-        compare(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 2 + 1e-7])).verdict
-        == "close"
-    )
+    """Only equal bits are called equal."""
+    old, new = build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 2 + 1e-7])
+    assert compare(old, new).verdict == "close"
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "source"),
+    ("kind", "number", "source"),
     [
-        (
-            build_trace("s", [1]),
-            build_trace("s", [2]),
-            "the environment (its reset or its steps are not seeded)",
-        ),
-        (build_trace("b", [1]), build_trace("b", [1 + 2e-6]), "arithmetic (threads, or a GPU)"),
+        ("s", 2, "the environment (its reset or its steps are not seeded)"),
+        ("b", 1 + 2e-6, "arithmetic (threads, or a GPU)"),
         # a large difference does not come from threads
-        (build_trace("b", [1]), build_trace("b", [2]), "something that the tracer does not record"),
+        ("b", 2, "something that the tracer does not record"),
     ],
 )
-def test_what_is_not_controlled_is_named(first, second, source):
+def test_what_is_not_controlled_is_named(kind, number, source):
     """A training that differs from its own repetition is no evidence, and the source is named."""
+    first, second = build_trace(kind, [1]), build_trace(kind, [number])
     repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
     assert not repeated.repeats
-    comparison = "\n".join(repeated.lines())
-    assert f"the training does not repeat itself, because of {source}" in comparison
+    text = "\n".join(repeated.lines())
+    assert f"the training does not repeat itself, because of {source}" in text
 
 
 @pytest.mark.parametrize(
@@ -664,9 +599,9 @@ def journalled(loss="loss.item()", longer=""):
 def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
     """Name by name, but for times, and only where the training is the same."""
     pytest.importorskip("stable_baselines3")
-    first_trace = traced(tmp_path, journalled(), "a")
-    assert first_trace.count("log") == 8
-    comparison = compare(first_trace, traced(tmp_path, journalled(loss, more), "b"))
+    old = traced(tmp_path, journalled(), "a")
+    assert old.count("log") == 8
+    comparison = compare(old, traced(tmp_path, journalled(loss, more), "b"))
     assert comparison.verdict == verdict
     assert comparison.in_logs_only == (verdict == "diverged")
     if comparison.first is not None:
@@ -676,10 +611,10 @@ def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
 
 
 def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
-    """What it logs follows from it."""
+    """Its logs follow from it."""
     pytest.importorskip("stable_baselines3")
-    second_trace = journalled().replace("0.9 * target", "0.8 * target")
-    comparison = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, second_trace, "b"))
+    changed_text = journalled().replace("0.9 * target", "0.8 * target")
+    comparison = compare(traced(tmp_path, journalled(), "a"), traced(tmp_path, changed_text, "b"))
     assert comparison.verdict == "diverged"
     assert not comparison.in_logs_only
 
@@ -692,7 +627,7 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
     ],
 )
 def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, message):
-    """A shape is no other value, and another seed is not what an action has led to."""
+    """A shape is no other value, and another seed is no effect of an action."""
     comparison = compared(tmp_path, (old, new))
     assert message in explain.divergence(comparison.first)[0]
 
@@ -720,9 +655,9 @@ def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
             ("        observation = following\n", used),
         )
 
-    first_trace = traced(tmp_path, text("1.0"), "a")
-    assert first_trace.count("module") == 8
-    comparison = compare(first_trace, traced(tmp_path, text(factor), "b"))
+    old = traced(tmp_path, text("1.0"), "a")
+    assert old.count("module") == 8
+    comparison = compare(old, traced(tmp_path, text(factor), "b"))
     assert comparison.verdict == verdict
     assert not comparison.in_logs_only
     if comparison.first is not None:
@@ -735,7 +670,7 @@ def test_what_a_module_returns_is_compared(tmp_path, factor, verdict):
     ids=["targets", "loss"],
 )
 def test_a_loss_is_blamed_only_if_its_targets_are_the_same(tmp_path, factor, loss, kind):
-    """Where a module computes the targets of a loss, its results are the first that differ."""
+    """Results of a module that computes the targets of a loss are the first that differ."""
 
     def text(factor, loss):
         return changed(

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("warm_python")
 
 
 def test_a_script_that_never_trains(tmp_path):
-    """A script without a step of anything is refused with what was expected."""
+    """A script without a step of anything is an error that names the expected events."""
     script = tmp_path / "train.py"
     script.write_text("print('hello')\n", encoding="utf-8")
     job = {"script": str(script), "arguments": [], "packages": []}
@@ -50,27 +50,15 @@ def test_the_command_line(command, tmp_path, monkeypatch, recorded):
     assert command("diff", "a.trace", "a.trace")[0] == 0
 
 
-def test_an_unseeded_script_is_seeded(recorded):
-    """A script without any seed repeats itself under the tracer, which says what it seeded."""
-    seeds = "random.seed(1)\nnp.random.seed(1)\ntorch.manual_seed(1)\n"
-    text = changed((seeds, ""), ("seed=3", ""))
-    first, second = recorded(text, "a"), recorded(text, "b")
-    repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
-    assert repeated.lines() == [
-        "seeded by the tracer, not by the script: resets of environments, NumPy's generator, "
-        "Python's generator, torch's generator"
-    ]
-
-
 def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
     """Its error and the events before it are in the trace, which diverges there."""
     full_trace = recorded(TRAINING, "a")
     cut = recorded(changed(("        follow(", "        1 / (step - 4)\n        follow(")), "b")
     assert cut.failure.strip().endswith("ZeroDivisionError: division by zero")
     assert cut.count("optimizer") == 5
-    recorded_trace = compare(full_trace, cut)
-    assert (recorded_trace.verdict, recorded_trace.first.new) == ("diverged", None)
-    assert "  new: the trace has ended" in explain.comparison(recorded_trace, full_trace, cut)
+    comparison = compare(full_trace, cut)
+    assert (comparison.verdict, comparison.first.new) == ("diverged", None)
+    assert "  new: the trace has ended" in explain.comparison(comparison, full_trace, cut)
 
 
 @pytest.mark.parametrize(
@@ -129,29 +117,25 @@ def test_a_package_below_the_traced_ones_can_have_its_old_code(recorded, tmp_pat
 
 def test_a_script_that_draws_its_own_seed(recorded):
     """A seed that is drawn is the tracer's, even though the script seeds with it."""
-    drawn = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
-    assert recorded(drawn).header["seeded"] == ["NumPy's generator"]
+    text = changed(("np.random.seed(1)\n", "np.random.seed(np.random.randint(99))\n"))
+    first, second = recorded(text, "a"), recorded(text, "b")
+    repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
+    expected = "seeded by the tracer, not by the script: NumPy's generator"
+    assert repeated.lines() == [expected]
     assert recorded(TRAINING).header["seeded"] == []
 
 
-@pytest.mark.parametrize(
-    ("output", "last"),
-    [
-        ("", "nothing was said"),
-        ("loading\nkilled\n", "killed"),
-        (
-            'Traceback:\n  File "a.py", line 1, in f\n    g()\nValueError: no\nsuch\n  name\n',
-            "ValueError: no",
-        ),
-    ],
-)
-def test_the_last_words_of_a_process(output, last):
-    """Of an error with several lines the first is quoted: it says what it is."""
-    assert child_processes.last_words(output) == last
+def test_the_last_words_of_a_process():
+    """The first line of an error with several lines is quoted: it has its type."""
+    error = 'Traceback:\n  File "a.py", line 1, in f\n    g()\nValueError: no\nsuch\n  name\n'
+    for output, last in (
+        ("", "nothing was said"), ("loading\nkilled\n", "killed"), (error, "ValueError: no"),
+    ):  # fmt: skip
+        assert child_processes.last_words(output) == last
 
 
 def test_a_job_is_in_the_header(recorded):
-    """The header says what was asked for, but not where it was written; steps end the trace."""
+    """The header has the request, but not the path of the file; steps end the trace."""
     recorded_trace = recorded(TRAINING, steps=5)
     assert recorded_trace.header["job"]["steps"] == 5
     assert "output" not in json.dumps(recorded_trace.header["job"])
@@ -176,12 +160,7 @@ _ENDS = {
 
 @pytest.mark.parametrize(
     ("old", "new", "code"),
-    [
-        ("script", "script", 0),
-        ("", "script", 1),
-        ("library", "", 1),
-        ("script", "other", 1),
-    ],
+    [("script", "script", 0), ("", "script", 1), ("library", "", 1), ("script", "other", 1)],
 )
 def test_the_end_of_a_training_is_compared(tmp_path, recorded, capsys, old, new, code):
     """The same error is the same end; another error, or one of one version alone, is not."""

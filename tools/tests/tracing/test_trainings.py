@@ -1,4 +1,4 @@
-"""The built-in trainings reach what happens rarely: an acquittal is worth what its traces cover."""
+"""The built-in trainings execute rare code: an all-clear is worth as much as its traces cover."""
 
 from __future__ import annotations
 

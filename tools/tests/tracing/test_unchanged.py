@@ -1,4 +1,4 @@
-"""A script does under a recorder what it does without one, and so does what it saves."""
+"""A script behaves under a recorder as without one, and so do its saved files."""
 
 from __future__ import annotations
 
@@ -21,40 +21,40 @@ SCRIPTS = tomllib.loads(Path(__file__).with_name("unchanged.toml").read_text(enc
 SEEDS = SCRIPTS.pop("seeds")
 
 
-def plain(script: Path, folder: Path) -> str:
-    """What a script prints in a process without this suite."""
+def plain(script, folder):
+    """Return the output of a script in a process without this suite."""
     environment = Side("old").environment()
     del environment["PYTHONPATH"]
-    ended = subprocess.run(
+    process = subprocess.run(
         [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True
     )
-    assert not ended.returncode, ended.stderr
-    return ended.stdout
+    assert not process.returncode, process.stderr
+    return process.stdout
 
 
-def recorded(script: Path, folder: Path) -> str:
-    """What it prints under a recorder."""
+def recorded(script, folder):
+    """Return the output of a script under a recorder."""
     job = {"script": str(script), "packages": ["stable_baselines3", "torchrl"], "lines": True}
     path, output = folder / "job.json", folder / "script.trace"
     path.write_text(json.dumps({**job, "output": str(output)}))
     side = Side("old")
-    ended = subprocess.run(
+    process = subprocess.run(
         recording_processes.start("trace_worker", side, path),
         cwd=folder, env=side.environment(), capture_output=True, text=True,
     )  # fmt: skip
-    assert not ended.returncode, ended.stderr
+    assert not process.returncode, process.stderr
     assert str(suite.library()) in side.environment()["PYTHONPATH"]
     trace = trace_reader.load(output)
     assert not trace.failure, trace.failure
     assert trace.count("reset") + trace.count("optimizer") + trace.count("output")
-    return ended.stdout
+    return process.stdout
 
 
 @pytest.mark.parametrize(
     "name",
     [pytest.param(n, marks=pytest.mark.nightly if n != "environments" else ()) for n in SCRIPTS],
 )
-def test_a_script_does_the_same_under_a_recorder(name: str, tmp_path: Path) -> None:
+def test_a_script_does_the_same_under_a_recorder(name, tmp_path):
     """It prints the same, and its files are loaded where this suite is not."""
     script = tmp_path / "script.py"
     script.write_text(SEEDS + SCRIPTS[name]["script"], encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Repetitions reach what differing lines read, and are counted by whether they did."""
+"""Repetitions change the values that differing lines read, and are counted by whether they did."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ from rlregress.inside.events import Places
 from rlregress.inside.repeat import Call, Code
 from tools.tests.nightly import every
 
+from .scripts import edit_function
+
 
 def examined(old, new, seconds=2.0, lines=range(1000), **arguments):
-    """What comes of one call with both versions.
+    """Return the result of one call with both versions.
 
     Args:
         lines: that differ, from that of ``def``.
@@ -36,18 +38,17 @@ def examined(old, new, seconds=2.0, lines=range(1000), **arguments):
     return Call(*codes, arguments, read, read, old.__globals__, lambda _: None).examine(seconds)
 
 
-def other(method, line, instead):
-    """A method of a framework, and the same with one line changed."""
+def change_line(method, line, instead):
+    """Return a method of a framework, and the same with one line changed."""
     text = textwrap.dedent(inspect.getsource(method))
-    assert text.count(line) == 1
-    made = []
-    for version in (text, text.replace(line, instead)):
-        held = {}
-        exec(compile(version, inspect.getsourcefile(method), "exec"), method.__globals__, held)  # noqa: S102
-        function = held[method.__name__]
-        function.text = version
-        made.append(function)
-    return made
+    place = {"namespace": method.__globals__, "file": inspect.getsourcefile(method)}
+    return edit_function(text, **place), edit_function(text, (line, instead), **place)
+
+
+def scale_by(factor):
+    """Return a function that multiplies by an expression."""
+    text = f"def scale(owner, x):\n    return x * {factor}\n"
+    return edit_function(text, namespace=globals())
 
 
 TEXT = inspect.getsource(sys.modules[__name__])
@@ -86,70 +87,30 @@ class Options:
     factor: float = 1.0
 
 
-def _alone(held, x):
-    return x * 1.0
-
-
-def _by_buffer(held, x):
-    return x * held.buffer
-
-
-def _by_parameter(held, x):
-    return x * held.weight.detach()
-
-
-def _by_property(held, x):
-    return x * held.mean
-
-
-def _by_inner(held, x):
-    return x * held.inner.running_var
-
-
-def _by_container(held, x):
-    return x * held.several[0].detach()
-
-
-def _by_factor(held, x):
-    return x * held.factor
-
-
-def _by_key(held, x):
-    return x * held["factor"]
-
-
-def _by_space(held, x):
-    return x * held.high
-
-
-def _by_count(held, x):
-    return x * held.n
-
-
 def _tensordict():
     return pytest.importorskip("tensordict").TensorDict({"factor": torch.ones(1)}, [])
 
 
 @pytest.mark.parametrize(
-    ("made", "function"),
+    ("make", "factor"),
     [
-        (Scaled, _by_buffer),
-        (Scaled, _by_parameter),
-        (Scaled, _by_property),
-        (Scaled, _by_inner),
-        (Scaled, _by_container),
-        (Slotted, _by_factor),
-        (Options, _by_factor),
-        (_tensordict, _by_key),
-        (lambda: gymnasium.spaces.Box(-1.0, 1.0, (2,)), _by_space),
-        (lambda: gymnasium.spaces.Discrete(1), _by_count),
+        (Scaled, "owner.buffer"),
+        (Scaled, "owner.weight.detach()"),
+        (Scaled, "owner.mean"),
+        (Scaled, "owner.inner.running_var"),
+        (Scaled, "owner.several[0].detach()"),
+        (Slotted, "owner.factor"),
+        (Options, "owner.factor"),
+        (_tensordict, 'owner["factor"]'),
+        (lambda: gymnasium.spaces.Box(-1.0, 1.0, (2,)), "owner.high"),
+        (lambda: gymnasium.spaces.Discrete(1), "owner.n"),
     ],
 )
-def test_a_factor_of_1_is_changed_wherever_an_object_holds_it(made, function):
+def test_a_factor_of_1_is_changed_wherever_an_object_holds_it(make, factor):
     """A function that drops the factor differs, on arguments that no training gave."""
-    result = examined(function, _alone, held=made(), x=torch.rand(2) + 1)
+    result = examined(scale_by(factor), scale_by("1.0"), owner=make(), x=torch.rand(2) + 1)
     assert result["given"] is False
-    assert "held" in result["differs"]["arguments"]
+    assert "owner" in result["differs"]["arguments"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +135,7 @@ def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method,
     else:
         arguments = {"self": module.RunningStandardScaler(2), "input_mean": x.mean(0),
                      "input_var": x.var(0), "input_count": 4}  # fmt: skip
-    old, new = other(getattr(getattr(module, kind), method), line, instead)
+    old, new = change_line(getattr(getattr(module, kind), method), line, instead)
     result = examined(old, new, seconds=5.0, **arguments)
     assert result["given"] is False
     assert "self." in result["differs"]["arguments"]
@@ -182,25 +143,25 @@ def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method,
     assert same["touched"]
 
 
-def _named(held, x):
-    name = held.name
+def _named(owner, x):
+    name = owner.name
     return [*x, name]
 
 
-def _computed(held, x):
-    factor = held.buffer
+def _computed(owner, x):
+    factor = owner.buffer
     double = 2 * factor
     return [*x, double]
 
 
-def _only_if(held, x):
-    if held.buffer > 1e9:
+def _only_if(owner, x):
+    if owner.buffer > 1e9:
         return [*x, 1]
     return x
 
 
-def _only_with(held, x):
-    if held.name is None and held.buffer > 0:
+def _only_with(owner, x):
+    if owner.name is None and owner.buffer > 0:
         return [*x, 1]
     return x
 
@@ -222,20 +183,16 @@ def _only_with(held, x):
 )
 def test_repetitions_count_that_change_what_the_lines_read(line, function, touched):
     """A repetition that changes something else is no evidence on a line."""
-    result = examined(function, function, seconds=1.0, lines=[line], held=Scaled(), x=[1.0])
+    result = examined(function, function, seconds=1.0, lines=[line], owner=Scaled(), x=[1.0])
     assert result["same"] > 1
     assert bool(result["touched"]) is touched
 
 
-def test_a_line_that_reads_nothing_need_only_run():
-    """Code and constants cannot be changed."""
+def test_what_a_line_reads_counts_if_the_repetition_changed_it():
+    """A line that reads nothing need only run; a time is read anew by each repetition."""
     before = {(0, 0): ([(None,)], 1)}
     assert values_read.changed([before], [before], [before])
     assert not values_read.changed([{}], [{}], [{}])
-
-
-def test_what_differs_by_itself_is_no_evidence():
-    """A time is read anew by each repetition."""
     times = [{(0, 0): ([(str(n),)], 1)} for n in range(3)]
     assert not values_read.changed(*[[first] for first in times])
     assert values_read.changed([times[0]], [times[0]], [times[1]])
@@ -254,14 +211,14 @@ def padded(batch):
     return batch["x"] * batch.get("mask", 1.0)
 
 
-def scaled(held, x):
-    return x * held.factor
+def scaled(owner, x):
+    return x * owner.factor
 """
 
 
 @pytest.fixture
 def modes(tmp_path, monkeypatch):
-    """Functions that work in several ways, and what is captured of one with a fault in it."""
+    """Return functions with several modes, and a capture of calls of one with a fault."""
     name = f"modes_{tmp_path.name}"
     (tmp_path / f"{name}.py").write_text(MODES)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -290,12 +247,12 @@ def test_each_way_in_which_a_function_is_called_is_captured(modes):
 
 def test_batches_are_captured_by_their_entries(modes):
     """A batch with a mask that comes long after others of its size is repeated, too."""
-    made = pytest.importorskip("tensordict").TensorDict
+    batch = pytest.importorskip("tensordict").TensorDict
     module, captured = modes
     with captured("padded", '"mask", 1.0', '"masks", 1.0') as capture:
         for _ in range(30):
-            module.padded(made({"x": torch.ones(4)}, [4]))
-        module.padded(made({"x": torch.ones(4), "mask": torch.zeros(4)}, [4]))
+            module.padded(batch({"x": torch.ones(4)}, [4]))
+        module.padded(batch({"x": torch.ones(4), "mask": torch.zeros(4)}, [4]))
     assert any("differs" in result for result in capture.rows)
 
 
@@ -313,7 +270,7 @@ def test_calls_that_raise_keep_no_other_from_being_repeated(modes):
 def test_objects_on_another_device_are_of_another_kind(modes):
     """The first call with an object on another device is repeated, whatever its path."""
     module, captured = modes
-    with captured("scaled", "x * held.factor", "held.factor * x") as capture:
+    with captured("scaled", "x * owner.factor", "owner.factor * x") as capture:
         for device in ("cpu", "meta"):
             module.scaled(SimpleNamespace(factor=1.0, device=torch.device(device)), torch.ones(2))
     assert len(capture.rows) == 2
@@ -322,9 +279,11 @@ def test_objects_on_another_device_are_of_another_kind(modes):
 def test_mutants_are_called_with_what_their_original_reads_changed(modes):
     """A mutant that drops an attribute of 1 differs once the attribute is changed."""
     module, captured = modes
-    with captured("scaled", "x * held.factor", "x", mutant=True) as capture:
+    with captured("scaled", "x * owner.factor", "x", mutant=True) as capture:
         module.scaled(Options(), torch.ones(2))
-    assert [result["differs"]["arguments"].split()[0] for result in capture.rows] == ["held.factor"]
+    assert [result["differs"]["arguments"].split()[0] for result in capture.rows] == [
+        "owner.factor"
+    ]
 
 
 def test_another_path_through_the_lines_is_captured(modes):
@@ -339,13 +298,14 @@ def test_another_path_through_the_lines_is_captured(modes):
 
 def test_parameters_without_numbers_do_not_keep_others_from_being_changed():
     """A network whose shape alone is there, or is not yet, lies beside the factor."""
-    held = Scaled()
-    held.empty = torch.nn.Linear(2, 2, device="meta")
-    held.lazy = torch.nn.LazyLinear(2)
-    result = examined(_by_buffer, _alone, held=held, x=torch.rand(2) + 1)
-    assert "held" in result["differs"]["arguments"]
-    leaves.changed(held, lambda part: part * 2)
-    assert held.buffer == 2
+    module = Scaled()
+    module.empty = torch.nn.Linear(2, 2, device="meta")
+    module.lazy = torch.nn.LazyLinear(2)
+    versions = scale_by("owner.buffer"), scale_by("1.0")
+    result = examined(*versions, owner=module, x=torch.rand(2) + 1)
+    assert "owner" in result["differs"]["arguments"]
+    leaves.changed(module, lambda part: part * 2)
+    assert module.buffer == 2
 
 
 def test_long_sequences_are_compared_at_every_position():
@@ -365,7 +325,7 @@ def test_hidden_states_are_compared_where_episodes_end():
     memory(torch.rand(4, 2))
     memory.detach_hidden_state()
     line = "self.hidden_state[..., dones == 1, :] = 0.0"
-    result = examined(*other(kind.reset, line, "pass"), self=memory, dones=torch.zeros(4),
+    result = examined(*change_line(kind.reset, line, "pass"), self=memory, dones=torch.zeros(4),
                      hidden_state=None)  # fmt: skip
     assert result["differs"]["path"] == "self.hidden_state"
     assert result["differs"]["arguments"].startswith("dones")

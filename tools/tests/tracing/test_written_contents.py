@@ -1,4 +1,4 @@
-"""Contents of files are compared by their type, without what no two runs have in common."""
+"""Contents of files are compared by their type, without parts that differ in every run."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def items(name, content):
     return dict(written_contents.items(name, content))
 
 
-def part(text):
-    """The part of a text, as a reader has it."""
+def make_part(text):
+    """Return the part of a text, as a reader has it."""
     digest, norm, values, shadow, shown, _ = written_contents._words_part(text)
-    shadow_parts = tuple(shadow or ())
-    return Part(digest=digest, norm=norm, values=tuple(values), shadow=shadow_parts, text=shown)
+    return Part(digest=digest, norm=norm, values=tuple(values), shadow=tuple(shadow or ()),
+                text=shown)  # fmt: skip
 
 
 def packed(*, save=torch.save, **entries):
@@ -40,56 +40,58 @@ def packed(*, save=torch.save, **entries):
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("old", "new", "is_masked"),
     [
-        ("|    fps        | 1234 |", "|    fps        | 98   |"),
-        ('{"time/fps": 12, "loss": 0.5}', '{"time/fps": 7, "loss": 0.5}'),
-        ("took 0.25 s", "took 13.5 s"),
-        ("begun 2026-11-28 06:40:12,123", "begun 2027-01-02 16:04:59,001"),
-        ("step 3: 1795849136.25", "step 3: 1795849155"),
-        ("12:01:59 loss 0.5", "09:33:01 loss 0.5"),
-        (f"in {tempfile.gettempdir()}/tmpab12_cde/x", f"in {tempfile.gettempdir()}/tmpzz99aa_b/x"),
-        (f"in {os.getcwd()}/runs", "in runs"),
-        ("<A object at 0x7f0011223344>", "<A object at 0x7f0011229999>"),
+        ("|    fps        | 1234 |", "|    fps        | 98   |", True),
+        ('{"time/fps": 12, "loss": 0.5}', '{"time/fps": 7, "loss": 0.5}', True),
+        ("took 0.25 s", "took 13.5 s", True),
+        ("begun 2026-11-28 06:40:12,123", "begun 2027-01-02 16:04:59,001", True),
+        ("step 3: 1795849136.25", "step 3: 1795849155", True),
+        ("12:01:59 loss 0.5", "09:33:01 loss 0.5", True),
+        (
+            f"in {tempfile.gettempdir()}/tmpab12_cde/x",
+            f"in {tempfile.gettempdir()}/tmpzz99aa_b/x",
+            True,
+        ),
+        (f"in {os.getcwd()}/runs", "in runs", True),
+        ("<A object at 0x7f0011223344>", "<A object at 0x7f0011229999>", True),
         # as skrl names the files of its memory
-        ("memory_0x7f0011223344.pt", "memory_0x7f0011229999.pt"),
-        ("id 01234567-89ab-cdef-0123-456789abcdef", "id 11234567-89ab-cdef-0123-456789abcde0"),
-        ("/x/y.py:12: UserWarning: old\\n  call()\\nend", "end"),
-        (" 45%|####   | 9/20 [00:01<00:01,  7.1it/s]\\nend", "end"),
+        ("memory_0x7f0011223344.pt", "memory_0x7f0011229999.pt", True),
+        (
+            "id 01234567-89ab-cdef-0123-456789abcdef",
+            "id 11234567-89ab-cdef-0123-456789abcde0",
+            True,
+        ),
+        ("/x/y.py:12: UserWarning: old\\n  call()\\nend", "end", True),
+        (" 45%|####   | 9/20 [00:01<00:01,  7.1it/s]\\nend", "end", True),
+        # numbers of other names, blanks where no time is shown, and names of folders
+        ("|    loss        | 1.5 |", "|    loss        | 1.6 |", False),
+        ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}', False),
+        ("epoch 3", "epoch 4", False),
+        ("a  b", "a b", False),
+        ("/data/run1/x", "/data/run2/x", False),
+        ("rollout 128 steps", "rollout 256 steps", False),
+        ("learning_starts: 100", "learning_starts: 10", False),
     ],
 )
-def test_what_no_two_runs_have_in_common_is_masked(first, second):
-    """Times, folders, addresses, random names, warnings and progress bars."""
+def test_what_no_two_runs_have_in_common_is_masked(old, new, is_masked):
+    """Times, folders, addresses, random names, warnings and progress bars, and no results."""
     written_contents.folders.cache_clear()
-    first, second = first.replace("\\n", "\n"), second.replace("\\n", "\n")
-    assert written_contents.masked(first) == written_contents.masked(second)
-
-
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("|    loss        | 1.5 |", "|    loss        | 1.6 |"),
-        ('{"time/total_timesteps": 64}', '{"time/total_timesteps": 65}'),
-        ("epoch 3", "epoch 4"),
-        ("a  b", "a b"),
-        ("/data/run1/x", "/data/run2/x"),
-        ("rollout 128 steps", "rollout 256 steps"),
-        ("learning_starts: 100", "learning_starts: 10"),
-    ],
-)
-def test_results_are_not_masked(first, second):
-    """Numbers of other names, blanks where no time is shown, and names of folders."""
-    assert written_contents.masked(first) != written_contents.masked(second)
+    old, new = old.replace("\\n", "\n"), new.replace("\\n", "\n")
+    assert (written_contents.masked(old) == written_contents.masked(new)) == is_masked
 
 
 def test_a_table_is_compared_cell_by_cell_with_its_quotes():
-    """A row, a column, and what its cell holds as it is written; columns of times are masked."""
-    parts_found = items("x.csv", b'#{"t_start": 1795849136.5}\nr,t,name\n1.5,0.3,"a, ""b"""\n')
-    assert parts_found["row 3, r"] == ("text", "1.5")
-    assert parts_found["row 3, t"] == ("text", "<time>")
-    assert parts_found["row 3, name"] == ("text", '"a, ""b"""')
+    """A row, a column, and the text of its cell; columns of times are masked."""
+    leaves = items("x.csv", b'#{"t_start": 1795849136.5}\nr,t,name\n1.5,0.3,"a, ""b"""\n')
+    assert leaves["row 3, r"] == ("text", "1.5")
+    assert leaves["row 3, t"] == ("text", "<time>")
+    assert leaves["row 3, name"] == ("text", '"a, ""b"""')
     unquoted = items("x.csv", b'#{"t_start": 1.5}\nr,t,name\n1.5,0.3,a, "b"\n')
-    assert unquoted["row 3, columns"] != parts_found["row 3, columns"]
+    assert unquoted["row 3, columns"] != leaves["row 3, columns"]
+    # a first row with a number in it is no row of names
+    nameless = items("x.csv", b"0,1.5\n1,2.5\n")
+    assert (nameless["row 1, column 2"][1], nameless["row 2, column 2"][1]) == ("1.5", "2.5")
 
 
 @pytest.mark.parametrize("text", [b'a,"b', b"a,b\r", b'"a\nb",c\n', b",,\n\n"])
@@ -122,9 +124,9 @@ def test_arrays_tensors_and_pickles_are_compared_by_their_values():
         ("x.pkl", pickle.dumps({"a": array}), "value['a']", "uint8 array 4"),
         ("x.pkl.gz", gzip.compress(pickle.dumps({"a": array})), "value['a']", "uint8 array 4"),
     ):
-        parts_found = items(name, content)
-        assert parts_found[path][0] == kind, name
-        assert parts_found[path][1].tolist() == [0, 1, 2, 3]
+        leaves = items(name, content)
+        assert leaves[path][0] == kind, name
+        assert leaves[path][1].tolist() == [0, 1, 2, 3]
     parts = written_contents.parts_of(iter([("a", ("float32", np.float32([1.5])))]))
     assert parts["a"][5].startswith("float32")
 
@@ -137,10 +139,10 @@ def test_events_of_tensorboard_are_compared_by_name_and_step(tmp_path):
         writer.add_scalar("time/fps", 77.0, 3)
         writer.add_text("note", "some words", 4)
     (path,) = tmp_path.iterdir()
-    parts_found = items(path.name, path.read_bytes())
-    assert parts_found["loss, step 3"][1].tolist() == [0.5]
-    assert not any("fps" in name for name in parts_found)
-    assert any(name.startswith("note/text_summary, step 4") for name in parts_found)
+    leaves = items(path.name, path.read_bytes())
+    assert leaves["loss, step 3"][1].tolist() == [0.5]
+    assert not any("fps" in name for name in leaves)
+    assert any(name.startswith("note/text_summary, step 4") for name in leaves)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "rounds"),
+    ("old", "new", "rounds"),
     [
         ("loss 0.5 at 3", "loss 0.50000001 at 3", True),
         ("| loss | 0.5      |", "| loss | 0.50000001 |", True),
@@ -163,13 +165,6 @@ def test_what_cannot_be_read_is_compared_by_its_bytes(content):
         ("x" * 300 + "a", "x" * 300 + "b", False),
     ],
 )
-def test_numbers_in_a_text_may_round_and_its_words_may_not(first, second, rounds):
+def test_numbers_in_a_text_may_round_and_its_words_may_not(old, new, rounds):
     """Another notation of the same number is a difference of its own."""
-    assert (difference(part(first), part(second)) < 1e-6) is rounds
-
-
-def test_a_table_without_names_is_compared_by_its_columns():
-    """A first row with a number in it is no row of names."""
-    parts_found = items("x.csv", b"0,1.5\n1,2.5\n")
-    assert parts_found["row 1, column 2"] == ("text", "1.5")
-    assert parts_found["row 2, column 2"] == ("text", "2.5")
+    assert (difference(make_part(old), make_part(new)) < 1e-6) is rounds

@@ -14,8 +14,11 @@ import pytest
 import torch
 
 from rlregress.inside.written_files import WrittenFiles
-from rlregress.model.recorded_traces import LOST, Event, Part, Trace
+from rlregress.model.recorded_traces import LOST
 from rlregress.tracing.trace_comparison import compare, without_unsteady
+
+from ..upgrade import small_traces
+from ..upgrade.small_traces import event, part
 
 
 @pytest.fixture
@@ -28,10 +31,10 @@ def written(tmp_path, monkeypatch):
         with files:
             function()
         written_files = {}
-        for event in files.events():
-            if event["kind"] == "file":
-                lines = [p[4] for n, p in event["parts"].items() if n.startswith("line")]
-                written_files.setdefault(event["name"], []).append(lines)
+        for row in files.events():
+            if row["kind"] == "file":
+                lines = [p[4] for n, p in row["parts"].items() if n.startswith("line")]
+                written_files.setdefault(row["name"], []).append(lines)
         return written_files
 
     return recorded
@@ -44,26 +47,21 @@ def write(path, text, mode="w"):
 
 
 def test_a_file_is_compared_each_time_that_it_is_written_anew(written):
-    """Pieces that are written one after the other, or appended, are one time."""
+    """Pieces that are written one after the other, or appended, are one time.
+
+    What was there before is not of the training; what it only reads is not either.
+    """
+    write("b", "old\n")
+    write("c", "old\n")
 
     def train():
         write("a", "1\n")
         write("a", "2\n", "a")
         write("a", "3\n")
+        write("b", "new\n", "a")
+        pathlib.Path("c").read_text()
 
-    assert written(train) == {"a": [["1", "2"], ["3"]]}
-
-
-def test_a_file_of_others_counts_from_where_the_training_appends(written):
-    """What was there before is not of the training; what it only reads is not either."""
-    write("a", "old\n")
-    write("b", "old\n")
-
-    def train():
-        write("a", "new\n", "a")
-        pathlib.Path("b").read_text()
-
-    assert written(train) == {"a": [["new"]]}
+    assert written(train) == {"a": [["1", "2"], ["3"]], "b": [["new"]]}
 
 
 def test_a_file_that_is_removed_is_compared(written):
@@ -82,7 +80,10 @@ def test_a_file_that_is_removed_is_compared(written):
 
 
 def test_a_file_is_compared_under_the_name_that_it_gets(written):
-    """Written beside and renamed is as written; a folder takes its files along."""
+    """Written beside and renamed is as written; a folder takes its files along.
+
+    The number of a folder that is made one higher each time does not count.
+    """
 
     def train():
         write("a.new", "1")
@@ -90,8 +91,10 @@ def test_a_file_is_compared_under_the_name_that_it_gets(written):
         os.mkdir("old")
         write("old/b", "2")
         os.rename("old", "new")
+        os.mkdir("PPO_17")
+        write("PPO_17/a", "1")
 
-    assert written(train) == {"a": [["1"]], "new/b": [["2"]]}
+    assert written(train) == {"a": [["1"]], "new/b": [["2"]], "PPO_<number>/a": [["1"]]}
 
 
 def test_what_is_not_written_by_python_is_compared(written):
@@ -108,7 +111,7 @@ def test_what_is_not_written_by_python_is_compared(written):
 
 
 def test_a_file_that_is_still_open_is_complete(written):
-    """What Python has not yet written is written first."""
+    """Python's unwritten buffer is flushed first."""
     open_files = []
 
     def train():
@@ -117,16 +120,6 @@ def test_a_file_that_is_still_open_is_complete(written):
 
     assert written(train) == {"a": [["late"]]}
     open_files[0].close()
-
-
-def test_the_number_of_a_run_does_not_count(written):
-    """A folder that is made one higher each time."""
-
-    def train():
-        os.mkdir("PPO_17")
-        write("PPO_17/a", "1")
-
-    assert written(train) == {"PPO_<number>/a": [["1"]]}
 
 
 @pytest.mark.parametrize("names", [("abcde_42", "fgh_1234"), ("abcdefgh", "ijkl_1_2")])
@@ -192,36 +185,27 @@ def test_a_file_that_cannot_be_read_is_not_compared(tmp_path, monkeypatch):
 
 
 def trace(**files):
-    """A trace of files: name -> lines."""
-    events = tuple(
-        Event(
-            index=number, kind="file", name=name, file="", line=0, function="",
-            parts={
-                f"line {n}": Part(digest=line, norm=None, values=(), text=line)
-                for n, line in enumerate(lines)
-            },
-        )
+    """Return a trace of files: name -> lines."""
+    return small_traces.trace(*(
+        event("file", name, index=number,
+              parts={f"line {n}": part(line) for n, line in enumerate(lines)})
         for number, (name, lines) in enumerate(files.items())
-    )  # fmt: skip
-    return Trace(header={"failure": ""}, events=events)
+    ))  # fmt: skip
 
 
 def steady(first, second):
     """A trace that was recorded again, as its file would keep it."""
-    written_files = without_unsteady(first, second)
-    return replace(written_files, header=json.loads(json.dumps(dict(written_files.header))))
+    kept = without_unsteady(first, second)
+    return replace(kept, header=json.loads(json.dumps(dict(kept.header))))
 
 
 def test_what_does_not_repeat_itself_is_not_compared():
     """A line that is another each time; the other lines of the file still are."""
     old = steady(trace(a=["x", "time 1"]), trace(a=["x", "time 2"]))
     assert compare(old, trace(a=["x", "time 3"])).verdict == "equal"
-    written_files = compare(old, trace(a=["y", "time 3"]))
-    assert (written_files.verdict, written_files.first.kind, written_files.first.part) == (
-        "diverged",
-        "files",
-        "line 0",
-    )
+    comparison = compare(old, trace(a=["y", "time 3"]))
+    assert comparison.verdict == "diverged"
+    assert (comparison.first.kind, comparison.first.part) == ("files", "line 0")
 
 
 def test_a_file_of_one_version_alone_is_a_difference():
@@ -236,5 +220,5 @@ def test_a_file_of_one_version_alone_is_a_difference():
 def test_a_line_more_is_a_difference():
     """On either side, also where all lines that both have are the same."""
     for pair in ((trace(a=["x"]), trace(a=["x", "y"])), (trace(a=["x", "y"]), trace(a=["x"]))):
-        written_files = compare(*pair)
-        assert (written_files.verdict, written_files.first.part) == ("diverged", "line 1")
+        comparison = compare(*pair)
+        assert (comparison.verdict, comparison.first.part) == ("diverged", "line 1")

@@ -32,7 +32,7 @@ def changed(text, change):
 
 
 def in_a_fork(work, *arguments):
-    """Do something in a process that ends with it: what it changes is changed there alone."""
+    """Call a function in a process that ends with it, so that its changes stay there."""
     process = multiprocessing.get_context("fork").Process(target=work, args=arguments)
     process.start()
     process.join()

@@ -18,14 +18,26 @@ from rlregress.model.recorded_traces import (
 FILE = "package/agent.py"
 
 
+def part(value: float | str, **fields: Any) -> Part:
+    """Return the part of a number or a text."""
+    if isinstance(value, str):
+        return Part(digest=value, norm=None, values=(), text=value, **fields)
+    return Part(digest=repr(value), norm=abs(value), values=(value,), **fields)
+
+
+def event(kind: str, name: str = "x", **fields: Any) -> Event:
+    """Return an event, without a place unless ``fields`` have one."""
+    nowhere = {"index": 0, "file": "", "line": 0, "function": "", "parts": {}}
+    return Event(kind=kind, name=name, **{**nowhere, **fields})
+
+
 def loss(
     line: int = 1, *callers: int, value: float = 1.0, file: str = FILE, function: str = "f"
 ) -> Event:
-    """A loss that is handed to backward in a line, called from other lines of the file."""
+    """Return a loss that is handed to backward in a line, called from other lines of the file."""
     above = tuple(Place(file=FILE, line=caller, function="f") for caller in callers)
-    parts = {"loss": Part(digest=str(value), norm=value, values=(value,))}
-    return Event(index=0, kind="backward", name="loss", file=file, line=line, function=function,
-                 parts=parts, callers=above)  # fmt: skip
+    return event("backward", "loss", file=file, line=line, function=function,
+                 parts={"loss": part(value)}, callers=above)  # fmt: skip
 
 
 def trace(*events: Event, **header: Any) -> Trace:

@@ -23,21 +23,21 @@ def reviewed(tmp_path, key, note="we never read these files"):
 
 def test_an_accepted_entry_no_longer_decides_and_stays_listed(tmp_path):
     """Its note stands beside it; every other entry counts as before."""
-    made = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[GONE])
-    assert (made.verdict, made.exit_code) == (model.CHANGED, 3)
-    after = accepted.applied(made, reviewed(tmp_path, GONE.key))
+    result = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[GONE])
+    assert (result.verdict, result.exit_code) == (model.CHANGED, 3)
+    after = accepted.applied(result, reviewed(tmp_path, GONE.key))
     assert (after.verdict, after.exit_code) == (model.AS_DOCUMENTED, 0)
     assert [e.accepted for e in after.entries if e.kind == model.PUBLIC] == [
         "we never read these files"
     ]
-    assert len(after.entries) == len(made.entries)
+    assert len(after.entries) == len(result.entries)
 
 
 def test_what_has_changed_again_is_not_accepted(tmp_path):
     """Another content has another key: the old line matches nothing, and is named."""
-    other = Entry(kind=model.PUBLIC, name=GONE.name, state=model.DIFFERS, content="moved")
-    made = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[other])
-    after = accepted.applied(made, reviewed(tmp_path, GONE.key))
+    moved_again = Entry(kind=model.PUBLIC, name=GONE.name, state=model.DIFFERS, content="moved")
+    result = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[moved_again])
+    after = accepted.applied(result, reviewed(tmp_path, GONE.key))
     assert after.verdict == model.CHANGED
     assert after.stale == (f"read_csv ({GONE.key})",)
 
@@ -55,7 +55,7 @@ def test_without_a_file_nothing_is_accepted():
     ],
 )
 def test_a_bad_file_is_refused_in_one_sentence(tmp_path, text, message):
-    """Which file, which key, and what was expected."""
+    """The sentence names file, key and the expected value."""
     path = tmp_path / "accepted.toml"
     if text is not None:
         path.write_text(text)

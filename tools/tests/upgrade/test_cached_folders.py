@@ -20,13 +20,6 @@ from rlregress.upgrade.resolved import ResolvedSide
 SB3 = frameworks.get("sb3")
 
 
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """An empty cache."""
-    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def test_a_folder_is_made_once(cache):
     """The second command that wants the same environment finds it."""
     folder, calls = cache / "overlays" / "x", []
@@ -38,9 +31,9 @@ def test_a_folder_is_made_once(cache):
 
 
 def test_a_folder_that_could_not_be_made_is_not_there(cache):
-    """After an error there is neither a folder nor a part of one, and what was there stays."""
-    kept = cache / "overlays" / "kept"
-    cached_folders.make_once(kept, lambda target: {})
+    """After an error there is neither a folder nor a part of one, and earlier folders stay."""
+    earlier = cache / "overlays" / "kept"
+    cached_folders.make_once(earlier, lambda target: {})
 
     def broken(target):
         (target / "half").write_text("")
@@ -49,7 +42,7 @@ def test_a_folder_that_could_not_be_made_is_not_there(cache):
     with pytest.raises(UserError, match="no network"):
         cached_folders.make_once(cache / "overlays" / "x", broken)
     assert {path.name for path in (cache / "overlays").iterdir() if path.is_dir()} == {"kept"}
-    assert cached_folders.read_ready_record(kept) == {}
+    assert cached_folders.read_ready_record(earlier) == {}
 
 
 def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
@@ -73,7 +66,7 @@ def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
 
 
 def test_two_commands_do_not_make_the_same_folder(cache):
-    """The second command says that it waits, and finds what the first one has made."""
+    """The second command reports that it waits, and finds the first one's folder."""
     folder, text = cache / "overlays" / "x", []
     (cache / "overlays").mkdir(parents=True)
     results = []
@@ -104,16 +97,14 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
         cached_folders.make_once(cached_folders.cache() / "overlays" / "x", lambda target: {})
 
 
-def test_a_tree_without_a_framework_is_refused(tmp_path):
-    """The sentence says what a tree was expected to hold."""
-    with pytest.raises(UserError, match="holds no framework"):
-        side_environments.prepared(ResolvedSide("new", requested.parse(str(tmp_path))), [SB3])
-
-
-def test_an_environment_without_its_python_is_refused(tmp_path):
-    """A user's environment whose interpreter is gone is named."""
-    (tmp_path / "pyvenv.cfg").write_text("")
-    with pytest.raises(UserError, match="without a Python"):
+@pytest.mark.parametrize(
+    ("file", "message"), [("", "holds no framework"), ("pyvenv.cfg", "without a Python")]
+)
+def test_a_folder_that_is_no_side_is_refused(tmp_path, file, message):
+    """A tree without a framework, and a user's environment whose interpreter is gone."""
+    if file:
+        (tmp_path / file).write_text("")
+    with pytest.raises(UserError, match=message):
         side_environments.prepared(ResolvedSide("new", requested.parse(str(tmp_path))), [SB3])
 
 
@@ -125,7 +116,7 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").touch()
     (tmp_path / "pyvenv.cfg").touch()
-    monkeypatch.setattr(interpreters, "distributions", lambda python: {"python": "3"})
+    monkeypatch.setattr(interpreters, "_facts", lambda python: ([3, 11], "3.11.0", "", []))
     side = side_environments.prepared(ResolvedSide("old", requested.parse(str(tmp_path))), [SB3])
     assert side.lines == [f"old: {tmp_path} (your environment)"]
     before = state.digest_state(side, [SB3])

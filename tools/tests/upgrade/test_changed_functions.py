@@ -1,4 +1,4 @@
-"""What counts as a change of a function, between the sources of two sides."""
+"""The pieces of code that count as changed between two versions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from rlregress.model.code import ADDED, CHANGED, MOVED, REMOVED, WORDING
 from rlregress.upgrade import attribution, changed_functions
+from tools.tests.upgrade.small_packages import write_versions
 
 BASE = '''
 import warnings
@@ -53,20 +54,14 @@ except ImportError:
 STEP, INNER, SIZE, BODY = "Agent.step", "Agent.step.inner", "Agent.size", "<class> Agent"
 
 
-def differ(folder, old, new, file="module.py"):
+def find_pieces(folder, old, new, file="module.py"):
     """Name -> how it differs, of a package of one module."""
-    sides = []
-    for label, text in (("a", old), ("b", new)):
-        path = folder / label / "package" / file
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        sides.append([str(path.parent)])
-    return changed_functions.find_changed(*sides)
+    return changed_functions.find_changed(*write_versions(folder, {file: old}, {file: new}))
 
 
-def names(found):
+def name_changes(pieces):
     """Name -> how it differs."""
-    return {each.name: each.how for each in found}
+    return {piece.name: piece.how for piece in pieces}
 
 
 STYLE = {
@@ -81,7 +76,7 @@ def test_comments_and_formatting_are_no_difference(tmp_path, case):
     """A file whose statements are the same has no pieces that differ."""
     old, new = STYLE[case]
     assert BASE.count(old) == 1
-    assert names(differ(tmp_path, BASE, BASE.replace(old, new))) == {}
+    assert name_changes(find_pieces(tmp_path, BASE, BASE.replace(old, new))) == {}
 
 
 TEXTS = {
@@ -106,9 +101,9 @@ def test_messages_docstrings_and_annotations_are_listed_as_wording(tmp_path, cas
     """The piece is returned, as one whose code does the same."""
     old, new = TEXTS[case]
     assert BASE.count(old) == 1
-    found = differ(tmp_path, BASE, BASE.replace(old, new))
-    assert [each.how for each in found] == [WORDING]
-    assert not found[0].counts
+    pieces = find_pieces(tmp_path, BASE, BASE.replace(old, new))
+    assert [piece.how for piece in pieces] == [WORDING]
+    assert not pieces[0].counts
 
 
 CHANGES = {
@@ -150,128 +145,110 @@ def test_what_computes_something_is_a_change_of_its_function(tmp_path, case):
     """It is told of the innermost function, class or module that it stands in, and of no other."""
     old, new, expected = CHANGES[case]
     assert old in BASE
-    assert names(differ(tmp_path, BASE, BASE.replace(old, new, 1))) == expected
+    assert name_changes(find_pieces(tmp_path, BASE, BASE.replace(old, new, 1))) == expected
 
 
 def test_a_change_has_its_place_on_either_side(tmp_path):
-    """Lines begin at the decorators; the files are those of the sides."""
+    """Lines begin at the decorators, and are those of a property and its setter together."""
     later = BASE.replace("import warnings\n", "import warnings\n\n").replace("x > k", "x < k")
-    (only,) = differ(tmp_path, BASE, later)
+    (only,) = find_pieces(tmp_path, BASE, later)
     line = 1 + BASE.split("    @scaled")[0].count("\n")
     assert (only.old.first, only.new.first) == (line, line + 1)
     assert only.old.last == 1 + BASE.split("        return inner(total)")[0].count("\n")
     assert str(only) == f"package/module.py:{line + 1} Agent.step"
-    assert [path.relative_to(tmp_path).parts[0] for path in only.paths] == ["a", "b"]
+    assert [path.relative_to(tmp_path).parts[0] for path in only.paths] == ["old", "new"]
     assert not only.at_import
-
-
-def test_a_property_and_its_setter_are_one_function(tmp_path):
-    """Its lines are those of both, so that a change of either stands within."""
-    (only,) = differ(tmp_path, BASE, BASE.replace("return self._size", "return self._size + 1"))
+    (only,) = find_pieces(tmp_path / "x", BASE, BASE.replace("return self._size", "return 1"))
     text = BASE.split("\n")
     assert text[only.new.first - 1].strip() == "@property"
     assert text[only.new.last - 1].strip() == "self._size = value"
 
 
-def moved(tmp_path, old, new):
+def find_moved(tmp_path, old, new):
     """Changes of a package whose one module has another name on the new version."""
-    folders = []
-    for label, file, text in (("a", "old.py", old), ("b", "new.py", new)):
-        path = tmp_path / label / "package" / file
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        folders.append([str(path.parent)])
-    return changed_functions.find_changed(*folders)
+    return changed_functions.find_changed(
+        *write_versions(tmp_path, {"old.py": old}, {"new.py": new})
+    )
 
 
 def test_functions_of_a_file_that_one_side_lacks(tmp_path):
-    """All of them are added, or removed, and what runs when the file is imported too."""
-    found = moved(
+    """All of them are added, or removed, and so is the code that an import runs."""
+    pieces = find_moved(
         tmp_path, "rate = 1\n\n\ndef f():\n    pass\n", "rate = 1\n\n\ndef g():\n    pass\n"
     )
-    assert [(each.file, each.name, each.how) for each in found] == [
+    assert [(piece.file, piece.name, piece.how) for piece in pieces] == [
         ("package/new.py", "<module>", ADDED),
         ("package/new.py", "g", ADDED),
         ("package/old.py", "<module>", REMOVED),
         ("package/old.py", "f", REMOVED),
     ]
-    assert [each.at_import for each in found] == [True, False, True, False]
-    assert (found[1].paths[0], found[3].paths[1]) == (None, None)
-    assert found[3].place == "package/old.py:4"
-    assert not any(each.counts for each in found)
+    assert [piece.at_import for piece in pieces] == [True, False, True, False]
+    assert (pieces[1].paths[0], pieces[3].paths[1]) == (None, None)
+    assert pieces[3].place == "package/old.py:4"
+    assert not any(piece.counts for piece in pieces)
 
 
-def test_a_function_that_has_only_moved_is_listed_as_moved(tmp_path):
-    """Its code is the same, but its names may mean something else in the other file."""
-    text = "class Agent(Base):\n    def step(self):\n        return 1\n"
-    found = {each.name: each for each in moved(tmp_path, text, text)}
-    assert (found[STEP].how, found[STEP].counts) == (MOVED, True)
-
-
-def test_a_function_that_has_moved_and_changed_is_a_changed_one(tmp_path):
-    """Both of its files are told."""
+def test_a_function_that_has_moved_is_listed_with_both_files(tmp_path):
+    """One that has changed, too, as changed; the names of another file may mean something else."""
     text = "class Agent(Base):\n    def step(self):\n        return {}\n"
-    found = moved(tmp_path, text.format(1), text.format(2))
-    (step,) = [each for each in found if each.name == STEP]
-    assert (step.how, step.file, step.was) == (CHANGED, "package/new.py", "package/old.py")
+    for number, how in ((1, MOVED), (2, CHANGED)):
+        pieces = find_moved(tmp_path / how, text.format(1), text.format(number))
+        (step,) = [piece for piece in pieces if piece.name == STEP]
+        assert (step.how, step.counts) == (how, True)
+    assert (step.file, step.was) == ("package/new.py", "package/old.py")
     assert [path.name for path in step.paths] == ["old.py", "new.py"]
     assert (step.file_on("old"), step.file_on("new")) == (step.was, step.file)
-    assert step.counts
+
+
+OVERLOADED = "from typing import overload\n{}def f(x):\n    return x\n"
+BRANCHED = "if fast:\n    class A:\n        x = {}\nelse:\n    class A:\n        x = 2\n"
+#: old text, new text and what differs, of whole modules
+MODULES = {
+    "the order of imports is style": (
+        "import os, sys\nfrom a import b\n", "from a import b\nimport sys\nimport os\n",
+        {"<module>": WORDING}),
+    "what stands under @overload is never run": (
+        OVERLOADED.format(""), OVERLOADED.format("@overload\ndef f(x: int) -> int: ...\n"), {}),
+    "of two classes of one name both are compared": (
+        BRANCHED.format(1), BRANCHED.format(3), {"<class> A": CHANGED}),
+    "a file that cannot be read has none of its functions": (
+        "def f():\n    return 1\n", "def (:", {"<module>": CHANGED, "f": REMOVED}),
+    "what nests too deeply is compared as text": (
+        f"x = {' + '.join(['1'] * 3000)}\n", f"x = {' + '.join(['1'] * 3000)}\ny = 2\n",
+        {"<module>": CHANGED}),
+    "an unknown decorator may dispatch on annotations": (
+        "@dispatched\ndef f(x: int):\n    return x\n",
+        "@dispatched\ndef f(x: float):\n    return x\n", {"f": CHANGED}),
+    "a property does not read annotations": (
+        "@property\ndef f(x: int):\n    return x\n",
+        "@property\ndef f(x: float):\n    return x\n", {"f": WORDING}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MODULES)
+def test_modules_are_compared_piece_by_piece(tmp_path, case):
+    """Whatever Python never runs or this library cannot read."""
+    old, new, expected = MODULES[case]
+    assert name_changes(find_pieces(tmp_path, old, new)) == expected
 
 
 NEW_METHOD = "class Agent:\n    def step(self):\n        return 1\n"
 
 
-def test_a_new_method_of_a_class_that_stays_counts(tmp_path):
-    """It may take the place of a method of its base; a new function takes nobody's."""
+def test_methods_of_a_class_that_stays_count(tmp_path):
+    """They take the place of those of its base, or give it back; a new function takes nobody's."""
     old = "class Agent:\n    pass\n"
-    new = (
-        NEW_METHOD + "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
-    )
-    found = {each.name: each for each in differ(tmp_path, old, new)}
-    assert {name: calls.counts for name, calls in found.items()} == {
+    new = "\n\ndef new():\n    pass\n\n\nclass New:\n    def step(self):\n        pass\n"
+    pieces = find_pieces(tmp_path, old, NEW_METHOD + new)
+    assert {piece.name: piece.counts for piece in pieces} == {
         "Agent.step": True, "<class> Agent": True, "new": False, "New.step": False,
         "<class> New": False,
     }  # fmt: skip
-
-
-def test_a_method_that_is_gone_from_a_class_that_stays_counts(tmp_path):
-    """That of its base takes its place."""
-    found = differ(tmp_path, NEW_METHOD, "class Agent:\n    rate = 1\n")
-    assert {each.name: each.counts for each in found}["Agent.step"]
-
-
-def test_variants_that_only_a_type_checker_reads_are_no_functions(tmp_path):
-    """What stands under @overload is never run."""
-    text = "from typing import overload\ndef f(x):\n    return x\n"
-    variant = "@overload\ndef f(x: int) -> int: ...\n"
-    assert differ(tmp_path, text, text.replace("def", f"{variant}def", 1)) == []
-
-
-def test_a_file_that_cannot_be_read_is_a_changed_module(tmp_path):
-    """What its other version has is removed, without an error."""
-    found = differ(tmp_path, "def f():\n    return 1\n", "def (:")
-    assert names(found) == {"<module>": CHANGED, "f": REMOVED}
-
-
-def test_of_two_classes_of_one_name_both_are_compared(tmp_path):
-    """They are defined in the branches of a condition."""
-    text = "if fast:\n    class A:\n        x = 1\nelse:\n    class A:\n        x = 2\n"
-    assert names(differ(tmp_path, text, text.replace("x = 1", "x = 3"))) == {"<class> A": CHANGED}
-
-
-def test_annotations_count_where_a_decorator_may_read_them(tmp_path):
-    """An unknown decorator may dispatch on them; a property does not."""
-    text = "@{}\ndef f(x: {}):\n    return x\n"
-    for decorator, how in (("dispatched", CHANGED), ("property", WORDING)):
-        old, new = (text.format(decorator, kind) for kind in ("int", "float"))
-        assert names(differ(tmp_path / decorator, old, new)) == {"f": how}
-
-
-def test_the_order_of_imports_is_style(tmp_path):
-    """Neighbouring imports are compared as a set, one name each."""
-    old, new = "import os, sys\nfrom a import b\n", "from a import b\nimport sys\nimport os\n"
-    assert names(differ(tmp_path, old, new)) == {"<module>": WORDING}
+    pieces = find_pieces(tmp_path / "gone", NEW_METHOD, "class Agent:\n    rate = 1\n")
+    assert {piece.name: piece.counts for piece in pieces}["Agent.step"]
+    added = NEW_METHOD + "    def act(self):\n        return 2\n"
+    pieces = {piece.name: piece for piece in find_moved(tmp_path / "moved", NEW_METHOD, added)}
+    assert (pieces["Agent.act"].how, pieces["Agent.act"].within) == (ADDED, True)
 
 
 SMALL = {
@@ -320,22 +297,8 @@ SMALL = {
 def test_what_looks_like_style_and_is_not_counts(tmp_path, case):
     """Order, kind and place of definitions, types that are read, and words that are no words."""
     old, new, expected = SMALL[case]
-    found = differ(tmp_path, old, new)
-    assert {each.name for each in found if each.how == CHANGED} == expected
-
-
-def test_a_sum_of_thousands_of_terms_is_compared_as_text(tmp_path):
-    """Python imports it; what it is made of is too deep to be walked."""
-    text = f"x = {' + '.join(['1'] * 3000)}\n"
-    assert names(differ(tmp_path, text, text + "y = 2\n")) == {"<module>": CHANGED}
-
-
-def test_a_new_method_of_a_class_that_has_moved_counts(tmp_path):
-    """It hides that of a base all the same."""
-    old = "class Agent(Base):\n    def step(self):\n        return 1\n"
-    new = old + "    def act(self):\n        return 2\n"
-    found = {each.name: each for each in moved(tmp_path, old, new)}
-    assert (found["Agent.act"].how, found["Agent.act"].within) == (ADDED, True)
+    pieces = find_pieces(tmp_path, old, new)
+    assert {piece.name for piece in pieces if piece.how == CHANGED} == expected
 
 
 @pytest.mark.parametrize(
@@ -347,43 +310,31 @@ def test_a_new_method_of_a_class_that_has_moved_counts(tmp_path):
 )
 def test_a_new_function_that_old_code_names_is_awaited(tmp_path, old, new, name):
     """It hides a builtin, or what a star import gave."""
-    found = {each.name: each for each in differ(tmp_path, old, new)}
-    assert (found[name].how, found[name].awaited) == (ADDED, True)
+    pieces = {piece.name: piece for piece in find_pieces(tmp_path, old, new)}
+    assert (pieces[name].how, pieces[name].awaited) == (ADDED, True)
 
 
 def test_a_new_module_that_old_code_tries_to_import_is_awaited(tmp_path):
     """The import succeeds from now on."""
-    sides = []
-    for label, more in (("a", {}), ("b", {"_fast.py": "x = 1\n"})):
-        folder = tmp_path / label / "package"
-        folder.mkdir(parents=True)
-        text = "try:\n    from ._fast import x\nexcept ImportError:\n    x = 0\n"
-        for name, content in {"__init__.py": text, **more}.items():
-            (folder / name).write_text(content)
-        sides.append([str(folder)])
-    (fast,) = changed_functions.find_changed(*sides)
+    old = {"__init__.py": "try:\n    from ._fast import x\nexcept ImportError:\n    x = 0\n"}
+    folders = write_versions(tmp_path, old, {**old, "_fast.py": "x = 1\n"})
+    (fast,) = changed_functions.find_changed(*folders)
     assert (fast.file, fast.awaited) == ("package/_fast.py", True)
 
 
 def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
     """Its import was forgotten: whoever calls it there fails."""
-    sides = []
-    for label, texts in (
-        ("a", ("def _same(x):\n    return x\ndef f(x):\n    return _same(x)\n", "")),
-        ("b", ("def f(x):\n    return _same(x)\n", "def _same(x):\n    return x\n")),
-    ):
-        folder = tmp_path / label / "package"
-        folder.mkdir(parents=True)
-        for name, text in zip(("noise.py", "utils.py"), texts, strict=True):
-            (folder / name).write_text(text)
-        sides.append([str(folder)])
-    assert {(each.file, each.how) for each in changed_functions.find_changed(*sides)} == {
+    same, user = "def _same(x):\n    return x\n", "def f(x):\n    return _same(x)\n"
+    folders = write_versions(
+        tmp_path, {"noise.py": same + user, "utils.py": ""}, {"noise.py": user, "utils.py": same}
+    )
+    assert {(piece.file, piece.how) for piece in changed_functions.find_changed(*folders)} == {
         ("package/noise.py", REMOVED), ("package/utils.py", MOVED)
     }  # fmt: skip
 
 
 def test_functions_with_the_same_lines_in_both_versions_are_not_compared(tmp_path, monkeypatch):
-    """Of a large package whose every file differs somewhere, a minute went into them."""
+    """A large package whose every file differs somewhere took a minute for them."""
     compared, code = set(), changed_functions._dump_code
     monkeypatch.setattr(
         changed_functions,
@@ -391,20 +342,19 @@ def test_functions_with_the_same_lines_in_both_versions_are_not_compared(tmp_pat
         lambda node: compared.add(getattr(node, "name", "")) or code(node),
     )
     same = "class Kept:\n    @property\n    def same(self):\n        return 1\n"
-    found = differ(tmp_path, same + "def f():\n    return 2\n", same + "def f():\n    return 3\n")
-    assert names(found) == {"f": "changed"}
+    pieces = find_pieces(
+        tmp_path, same + "def f():\n    return 2\n", same + "def f():\n    return 3\n"
+    )
+    assert name_changes(pieces) == {"f": "changed"}
     assert compared == {"f", "Kept", ""}
 
 
 def test_the_lines_of_a_function_are_those_of_python(tmp_path):
     """Neither another coding nor a character that ends no line of Python moves them."""
-    sides = []
-    for number in (1, 2):
-        folder = tmp_path / str(number) / "package"
-        folder.mkdir(parents=True)
-        text = f"# coding: latin-1\n# \f \x85 é\ndef f():\n    return {number}\n"
-        (folder / "module.py").write_text(text, encoding="latin-1")
-        sides.append([str(folder)])
-    (piece,) = changed_functions.find_changed(*sides)
+    text = "# coding: latin-1\n# \f \x85 é\ndef f():\n    return {}\n"
+    folders = write_versions(
+        tmp_path, *({"m.py": text.format(number)} for number in (1, 2)), encoding="latin-1"
+    )
+    (piece,) = changed_functions.find_changed(*folders)
     (row,) = attribution.pair_lines([piece], {})[piece].differing
-    assert (row.a, row.b) == ((4, "    return 1"), (4, "    return 2"))
+    assert (row.old, row.new) == ((4, "    return 1"), (4, "    return 2"))

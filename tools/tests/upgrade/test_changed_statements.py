@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.upgrade import changed_functions, changed_statements
+from tools.tests.upgrade.small_packages import write_versions
 
 CODE = """
 import os
@@ -35,16 +36,11 @@ class Agent:
 """
 
 
-def differ(folder, old, new):
+def find_difference(folder, old, new):
     """The difference of the only piece that differs."""
     assert CODE.count(old) == 1
-    sides = []
-    for label, text in (("a", CODE), ("b", CODE.replace(old, new))):
-        path = folder / label / "package" / "agent.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        sides.append([str(path.parent)])
-    (piece,) = changed_functions.find_changed(*sides)
+    files = {"agent.py": CODE}, {"agent.py": CODE.replace(old, new)}
+    (piece,) = changed_functions.find_changed(*write_versions(folder, *files))
     return changed_statements.difference(piece)
 
 
@@ -66,9 +62,9 @@ def differ(folder, old, new):
     ],
 )
 def test_the_statements_that_differ_are_found_by_line(tmp_path, old, new, spans):
-    """Of the new version, with all their lines; of one that is gone, what stands in its place."""
-    found = differ(tmp_path, old, new)
-    assert (list(found.spans), found.unmeasured) == (spans, 0)
+    """Those of the new version, with all their lines; a removed one has the line in its place."""
+    difference = find_difference(tmp_path, old, new)
+    assert (list(difference.spans), difference.unmeasured) == (spans, 0)
 
 
 @pytest.mark.parametrize(
@@ -84,25 +80,25 @@ def test_the_statements_that_differ_are_found_by_line(tmp_path, old, new, spans)
 )
 def test_a_part_that_may_not_be_evaluated_is_not_measured(tmp_path, old, new):
     """Its line runs without it: operands, branches, comprehensions, defaults, one-line blocks."""
-    found = differ(tmp_path, old, new)
-    assert (found.spans, found.unmeasured) == ((), 1)
+    difference = find_difference(tmp_path, old, new)
+    assert (difference.spans, difference.unmeasured) == ((), 1)
 
 
 def test_a_statement_that_leaves_its_block_differs(tmp_path):
     """Its text is the same, and when it runs is not."""
-    found = differ(tmp_path, "        for n in range(y):\n            y += n\n",
+    difference = find_difference(tmp_path, "        for n in range(y):\n            y += n\n",
                    "        for n in range(y):\n            pass\n        y += n\n")  # fmt: skip
-    assert (21, 21) in found.spans
+    assert (21, 21) in difference.spans
 
 
 def test_the_statements_of_a_module_are_those_outside_of_its_functions(tmp_path):
-    """With the names that they bind: what uses these is what the difference can reach."""
-    found = differ(tmp_path, "TABLE = 1", "TABLE = 2")
-    assert (found.spans, found.binds) == (((4, 4),), {"TABLE"})
-    found = differ(tmp_path / "x", "import os", "import os as system")
-    assert found.binds == {"os", "system"}
+    """They come with the names that they bind, by which the difference can reach other code."""
+    difference = find_difference(tmp_path, "TABLE = 1", "TABLE = 2")
+    assert (difference.spans, difference.binds) == (((4, 4),), {"TABLE"})
+    difference = find_difference(tmp_path / "x", "import os", "import os as system")
+    assert difference.binds == {"os", "system"}
 
 
 def test_the_attributes_of_a_class_are_its_names(tmp_path):
     """A class body binds what its methods and others read of it."""
-    assert differ(tmp_path, "rate = 1", "rate = 2").binds == {"rate"}
+    assert find_difference(tmp_path, "rate = 1", "rate = 2").binds == {"rate"}

@@ -30,12 +30,12 @@ ROWS = [
 def test_a_fault_is_changed_and_a_rewrite_is_not(kind, row, judge):  # noqa: F811
     """By trainings or by direct calls."""
     edit = Edit(row["framework"], row["algorithm"], row["file"], row["old"], row["new"])
-    found = judge(edit, scenarios=[row["scenario"]] if "scenario" in row else [])
+    result = judge(edit, scenarios=[row["scenario"]] if "scenario" in row else [])
     if kind == "rewrite":
         # of what is evaluated only sometimes it is not known whether it was
         same = (model.UNCHANGED, model.ROUNDED, model.PARTLY, model.COULD_NOT_JUDGE)
-        assert found.verdict in same
+        assert result.verdict in same
     elif row["what"] in NOT_FOUND:
-        assert found.verdict in (model.COULD_NOT_JUDGE, model.PARTLY)
+        assert result.verdict in (model.COULD_NOT_JUDGE, model.PARTLY)
     else:
-        assert found.verdict == model.CHANGED
+        assert result.verdict == model.CHANGED

@@ -6,45 +6,37 @@ import pytest
 
 from rlregress.inside import error_origin, events
 from rlregress.model import explain
-from rlregress.model.recorded_traces import Event, NotTraced, Part, Trace, Traced, in_words
+from rlregress.model.recorded_traces import NotTraced, Traced, in_words
 from rlregress.reporting.html import traces_page
 from rlregress.tracing.trace_reader import load
 from rlregress.upgrade import compared_trainings
 from tools.tests.tracing.scripts import changed, recorded_here
+from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_traces import event, part
 
 DTYPE = "Traceback\nRuntimeError: mat1 and mat2 must have the same dtype"
 LOAD = "Traceback\nUnpicklingError: weights only"
 
 
-def trace(count: int, failure: str = "", theirs: bool = True, kind: str = "step") -> Trace:
-    """So many steps, and the error that ended them."""
-    rows = [
-        Event(
-            index=n,
-            kind=kind,
-            name="environment 0",
-            file="",
-            line=0,
-            function="",
-            parts={"reward": Part(digest=str(n), norm=1.0, values=(float(n),))},
-        )
-        for n in range(count)
-    ]
+def trace(count, failure="", theirs=True, kind="step"):
+    """Return a trace of so many steps, and the error that ended them."""
+    rows = [event(kind, "environment 0", index=n, parts={"reward": part(float(n))})
+            for n in range(count)]  # fmt: skip
     error = {"origin": error_origin.TRACED if theirs else error_origin.RECORDER} if failure else {}
-    header = {"failure": failure, "error": error, "seeded": [], "lines": {}}
-    return Trace(header=header, events=tuple(rows))
+    return small_traces.trace(*rows, failure=failure, error=error)
 
 
-def held(old: Trace, new: Trace) -> Traced | NotTraced:
+def compare_traces(old, new):
     """The two beside each other; each repeats itself."""
     return compared_trainings.compare_training("sac delays", old, new, lambda _: (old, new))
 
 
-BEGUN = "nn.Linear(16, 2))\n"
+LAST_LAYER = "nn.Linear(16, 2))\n"
 CLIPPED = "        nn.utils.clip_grad_norm_(online.parameters(), 0.5)\n"
 ENTRIES = {
     "a parameter": (
-        BEGUN, BEGUN + "    online[2].bias.data.fill_(0.25)\n", "value", ["Sequential.2.bias"]),
+        LAST_LAYER, LAST_LAYER + "    online[2].bias.data.fill_(0.25)\n", "value",
+        ["Sequential.2.bias"]),
     "a gradient": (
         CLIPPED, CLIPPED + "        online[0].bias.grad.mul_(0.5)\n", "value",
         ["gradient of Sequential.0.bias (again)"]),
@@ -69,14 +61,14 @@ def test_what_differs_first_is_named(case, tmp_path):
             events.write(str(path), header, recorder.events)
             yield load(path)
 
-    def again(comparison):
+    def record_again(comparison):
         training = compared_trainings.Training("script", "here.py", {"script": "here.py"})
         return tuple(
             sides(compared_trainings.name_first_difference(training, comparison).job["named"])
         )
 
-    found = compared_trainings.compare_training("here.py", *sides(()), again)
-    first = found.comparison.first
+    training = compared_trainings.compare_training("here.py", *sides(()), record_again)
+    first = training.comparison.first
     assert (first.part, first.entries) == (part, names)
     assert f"in {', '.join(names)}" in "\n".join(explain.divergence(first))
 
@@ -95,12 +87,16 @@ def test_what_differs_first_is_named(case, tmp_path):
 )
 def test_a_training_that_breaks_off_on_one_side_parts(old, new, at):
     """It does not do the same, and the report says how it ends."""
-    found = held(old, new)
-    assert isinstance(found, Traced)
-    assert (found.comparison.verdict, found.repeats, found.proved) == ("diverged", True, False)
-    first = found.comparison.first
+    training = compare_traces(old, new)
+    assert isinstance(training, Traced)
+    assert (training.comparison.verdict, training.repeats, training.proved) == (
+        "diverged",
+        True,
+        False,
+    )
+    first = training.comparison.first
     assert (first.kind, *(e and e.index for e in (first.old, first.new))) == ("order", *at)
-    text = str(traces_page.finding([found], None, (), "").parts)
+    text = str(traces_page.finding([training], None, (), "").parts)
     for label, side in (("old", old), ("new", new)):
         message = f"{in_words(label)} breaks off with an error: {side.failure.splitlines()[-1:]}"
         assert (message.replace("['", "").replace("']", "") in text) == bool(side.failure)
@@ -119,7 +115,7 @@ def test_a_training_that_breaks_off_on_one_side_parts(old, new, at):
 )
 def test_other_errors_are_gaps(old, new, sides):
     """They are named, and are no change."""
-    found = held(old, new)
-    assert isinstance(found, NotTraced)
-    assert list(found.sides) == sides
-    assert found.counts
+    training = compare_traces(old, new)
+    assert isinstance(training, NotTraced)
+    assert list(training.sides) == sides
+    assert training.counts

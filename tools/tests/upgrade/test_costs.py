@@ -19,17 +19,17 @@ from tools.tests.upgrade import small_traces
 def test_an_interval_holds_the_ratio_as_often_as_it_says():
     """In 95 % of 4000 samples, whatever the machine does to both versions of a turn."""
     draw = np.random.default_rng(0)
-    held = 0
+    covered = 0
     for _ in range(4000):
         load = draw.uniform(1.0, 3.0, (5, 1))
         seconds = load * np.exp(draw.normal([0.0, np.log(1.2)], 0.02, (5, 2)))
         low, high = costs.interval(seconds)
-        held += low <= 1.2 <= high
-    assert held / 4000 == pytest.approx(0.95, abs=0.012)
+        covered += low <= 1.2 <= high
+    assert covered / 4000 == pytest.approx(0.95, abs=0.012)
 
 
 def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
-    """What comes of a training whose turns took so many seconds on both versions."""
+    """Return the cost of a training whose turns took so many seconds on both versions."""
     for turn, pair in enumerate([pairs[0], *pairs]):
         for side in (0, 1):
             header = {"failure": failure, "seeded": [], "lines": {}, "cpu_seconds": pair[side],
@@ -65,12 +65,12 @@ class _Sides:
     """Notes what would be timed."""
 
     def between(self, question, trainings, seconds):
-        self.wanted = [training.name for training in trainings]
+        self.names = [training.name for training in trainings]
         self.seconds = seconds
         return self
 
     def result(self):
-        return [Cost(name=name, turns=3, low=1.0, high=1.0) for name in self.wanted]
+        return [Cost(name=name, turns=3, low=1.0, high=1.0) for name in self.names]
 
 
 def traced(name, events_, cpu, verdict="equal"):
@@ -82,27 +82,27 @@ def traced(name, events_, cpu, verdict="equal"):
 def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_time():
     """Plain before scenarios; none that differs, that runs no changed code or takes too long."""
     sides = _Sides()
-    held = [
+    compared = [
         traced("sac", 9, 2.0), traced("sac n_step", 5, 2.0), traced("td3 n_step", 9, 1.0),
         traced("ppo", 9, 1.0, "diverged"), traced("a2c", 9, 1.0), traced("dqn", 20, 90.0),
     ]  # fmt: skip
-    trainings = [Training("sb3", training.name, {}) for training in held]
-    lost = [
+    trainings = [Training("sb3", training.name, {}) for training in compared]
+    not_traced = [
         NotTraced(name="ddpg", sides={"old": "not offered"}, supported={"old": False, "new": True}),
         NotTraced(
             name="trpo", sides={"old": "x", "new": "x"}, supported={"old": True, "new": True}
         ),
     ]
-    executing = {training.name for training in held} - {"a2c"}
-    found = costs.measure_costs(sides, trainings, held, lost, executing, 300.0)
-    assert sides.wanted == ["sac", "td3 n_step"]
+    executing = {training.name for training in compared} - {"a2c"}
+    measured = costs.measure_costs(sides, trainings, compared, not_traced, executing, 300.0)
+    assert sides.names == ["sac", "td3 n_step"]
     assert sides.seconds == 30.0
-    assert {cost.name: cost.why for cost in found if cost.why} == {
+    assert {cost.name: cost.why for cost in measured if cost.why} == {
         "dqn": "it would take more than a tenth of the time of the upgrade",
         "ddpg": "recorded on one version only",
     }
     assert ("ddpg", "not measured, recorded on one version only") in [
-        (cost.name, cost.ratio) for cost in found
+        (cost.name, cost.ratio) for cost in measured
     ]
 
 

@@ -25,6 +25,7 @@ from rlregress.upgrade import changed_functions, entries, outside_training
 from rlregress.upgrade.coverage import Users, piece_executions
 from rlregress.upgrade.inventory import Inventory, OtherFile
 from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_packages import write_package, write_versions
 
 FILE = "package/agent.py"
 
@@ -64,31 +65,27 @@ def reached(functions, trainings, probed=None, folders=()):
     return piece_executions(functions, ran, probed or {}, folders)
 
 
-def only(*trainings, of=None, probed=()):
+def only(*trainings, piece=None, probed=()):
     """How they went through one function."""
-    of = of or function()
-    (found,) = reached([of], trainings, {of.key: probed} if probed else {})
-    return found
+    piece = piece or function()
+    (execution,) = reached([piece], trainings, {piece.key: probed} if probed else {})
+    return execution
 
 
-def state(*trainings, of=None, probed=(), known=()):
+def state(*trainings, piece=None, probed=(), patterns=()):
     """The state of the entry of one function."""
-    found = only(*trainings, of=of, probed=probed)
+    execution = only(*trainings, piece=piece, probed=probed)
     checks = entries.evidence(entries.list_trainings(trainings, (), (), ""), {})
-    (entry,) = entries.list_pieces([found], checks, (), known)
+    (entry,) = entries.list_pieces([execution], checks, (), patterns)
     return entry.state
-
-
-def test_a_function_that_nothing_enters_is_never_reached():
-    """What a training enters beside it does not count."""
-    assert state(traced("sac", side("Agent.other"))) == NEVER
 
 
 def test_what_only_probes_execute_is_not_compared():
     """The probes are named: the numbers that they observe need not depend on it."""
-    other = traced("sac", side("Agent.other"))
-    assert only(other, probed=("x [library]",)).details == ("x [library]",)
-    assert state(other, probed=("x [library]",)) == NOT_COMPARED
+    training = traced("sac", side("Agent.other"))
+    assert state(training) == NEVER
+    assert only(training, probed=("x [library]",)).details == ("x [library]",)
+    assert state(training, probed=("x [library]",)) == NOT_COMPARED
 
 
 def test_a_function_that_trainings_enter_names_them():
@@ -98,10 +95,10 @@ def test_a_function_that_trainings_enter_names_them():
         traced("td3", side("Agent.other")),
         traced("sac gsde", side("Agent.train")),
     )
-    found = only(*trainings, probed=("x [library]",))
+    execution = only(*trainings, probed=("x [library]",))
     assert state(*trainings, probed=("x [library]",)) == SAME
-    assert found.trainings == ("sac", "sac gsde")
-    assert found.algorithms == ("sac", "td3")
+    assert execution.trainings == ("sac", "sac gsde")
+    assert execution.algorithms == ("sac", "td3")
 
 
 def test_a_function_of_a_training_that_parts_has_diverged():
@@ -114,18 +111,18 @@ def test_a_function_of_a_training_that_parts_has_diverged():
 
 
 def test_a_training_that_does_not_repeat_itself_compares_nothing():
-    """Of a function that it alone executes nothing is proved."""
+    """It proves nothing about a function that it alone executes."""
     loose = replace(traced("sac", side("Agent.train"), verdict="diverged"), repeats=False)
     assert state(loose) == NOT_COMPARED
     assert state(loose, traced("td3", side("Agent.train"))) == SAME
 
 
-def held(line=115):
+def always_true(line=115):
     """A training whose condition always held."""
     return side("Agent.train", branches=[(line, True, False, "x > 0")])
 
 
-def failed(line=115):
+def never_true(line=115):
     """A training whose condition never held."""
     return side("Agent.train", branches=[(line, False, True, "x > 0")])
 
@@ -133,8 +130,8 @@ def failed(line=115):
 @pytest.mark.parametrize(
     ("trace", "message"),
     [
-        (held(), "`x > 0` was never false"),
-        (failed(), "`x > 0` was never true"),
+        (always_true(), "`x > 0` was never false"),
+        (never_true(), "`x > 0` was never true"),
         (side("Agent.train", activity=[(115, "where", ["true"])]), "where: never false"),
         (
             side("Agent.train", activity=[(115, "clamp", ["inside"])]),
@@ -144,17 +141,17 @@ def failed(line=115):
 )
 def test_what_went_one_way_only_is_said(trace, message):
     """A branch, a mask and a clamp are named with what never happened."""
-    found = only(traced("sac", trace))
+    execution = only(traced("sac", trace))
     assert state(traced("sac", trace)) == ONE_WAY
-    assert [(way.line, way.summary) for way in found.one_way] == [(115, message)]
+    assert [(way.line, way.summary) for way in execution.one_way] == [(115, message)]
 
 
 def test_two_trainings_go_both_ways_together():
     """One takes the one way, another one the other, in either order."""
-    for one, other in ((held(), failed()), (failed(), held())):
-        assert state(traced("sac", one), traced("td3", other)) == SAME
-    assert state(traced("sac", held()), traced("td3", held())) == ONE_WAY
-    two_places = only(traced("sac", held(115)), traced("td3", failed(116)))
+    for first, second in ((always_true(), never_true()), (never_true(), always_true())):
+        assert state(traced("sac", first), traced("td3", second)) == SAME
+    assert state(traced("sac", always_true()), traced("td3", always_true())) == ONE_WAY
+    two_places = only(traced("sac", always_true(115)), traced("td3", never_true(116)))
     assert [way.line for way in two_places.one_way] == [115, 116]
 
 
@@ -171,42 +168,38 @@ def test_what_operations_did_is_united_over_the_trainings():
                                              (121, SAME)])  # fmt: skip
 def test_only_branches_within_the_function_count(line, expected):
     """Its first and its last line belong to it."""
-    assert state(traced("sac", held(line))) == expected
+    assert state(traced("sac", always_true(line))) == expected
 
 
-def test_branches_are_those_of_the_new_version():
-    """What the old version left open in code that has changed is not the question."""
-    assert state(traced("sac", side("Agent.train"), old=held())) == SAME
-
-
-def test_a_removed_function_is_looked_up_on_the_old_version():
-    """The new version does not have it; its branches are those of the old one, at its lines."""
-    gone = function(how=REMOVED)
-    old = traced("sac", side("Agent.other"), old=held(15))
-    assert (state(old, of=gone), only(old, of=gone).trainings) == (ONE_WAY, ("sac",))
-    assert state(traced("sac", held(), old=side("Agent.other")), of=gone) == NEVER
-
-
-def test_an_added_function_is_looked_up_on_the_new_version():
-    """That the old version does not enter it says nothing."""
-    new = function(how=ADDED)
-    assert state(traced("sac", held(), old=side("Agent.other")), of=new) == ONE_WAY
+@pytest.mark.parametrize(
+    ("how", "old", "new", "expected"),
+    [
+        # what the old version left open in code that has changed is not the question
+        (CHANGED, always_true(), side("Agent.train"), SAME),
+        (REMOVED, always_true(15), side("Agent.other"), ONE_WAY),
+        (REMOVED, side("Agent.other"), always_true(), NEVER),
+        (ADDED, side("Agent.other"), always_true(), ONE_WAY),
+    ],
+)
+def test_branches_are_those_of_the_version_that_has_the_function(how, old, new, expected):
+    """Those of the new version, and of the old one, at its lines, where the function is removed."""
+    assert state(traced("sac", new, old=old), piece=function(how=how)) == expected
 
 
 @pytest.mark.parametrize("name", ["<module>", "<class> Agent"])
 def test_what_runs_at_import_is_reached_with_its_file(name):
     """Any function of the file is enough; its branches are those of functions."""
-    of = function(name, new=(1, 999))
-    both = traced("sac", held()), traced("td3", side())
-    assert (state(*both, of=of), only(*both, of=of).trainings) == (SAME, ("sac",))
-    assert state(traced("td3", side()), of=of) == NEVER
+    piece = function(name, new=(1, 999))
+    both = traced("sac", always_true()), traced("td3", side())
+    assert (state(*both, piece=piece), only(*both, piece=piece).trainings) == (SAME, ("sac",))
+    assert state(traced("td3", side()), piece=piece) == NEVER
 
 
 def test_the_algorithms_are_those_that_use_the_class():
     """Another class of the file is none of theirs; a function without a class is of all."""
     trainings = traced("sac gsde", side("Agent.step")), traced("td3", side("Other.train"))
     assert only(*trainings).algorithms == ("sac",)
-    assert only(*trainings, of=function("train")).algorithms == ("sac", "td3")
+    assert only(*trainings, piece=function("train")).algorithms == ("sac", "td3")
 
 
 def imported(*files):
@@ -215,20 +208,19 @@ def imported(*files):
 
 
 def test_what_runs_at_import_is_executed_by_an_import():
-    """Where it may go another way, that is not measured and reported so."""
+    """Branches of it are not measured, and reported so."""
     plain = traced("sac", imported(FILE))
-    assert state(plain, of=function("<module>")) == SAME
+    assert state(plain, piece=function("<module>")) == SAME
     own = Function(name="<module>", first=1, last=1, code="If(test=")
-    conditional = replace(function("<module>"), old=own, new=own)
-    assert state(plain, of=conditional) == ONE_WAY
-    assert state(traced("sac", imported("package/other.py")), of=function("<module>")) == NEVER
+    assert state(plain, piece=replace(function("<module>"), old=own, new=own)) == ONE_WAY
+    assert state(traced("sac", imported("package/other.py")), piece=function("<module>")) == NEVER
 
 
 @pytest.mark.parametrize("code", ["IfExp(test", "BoolOp(op", "Try(body", "comprehension(target"])
 def test_conditions_that_are_not_measured_are_never_all_branches(code):
     """Expressions, error handlers and comprehensions have branches that no line tells."""
     own = Function(name="Agent.train", first=110, last=120, code=code)
-    assert state(traced("sac", side("Agent.train")), of=replace(function(), new=own)) == ONE_WAY
+    assert state(traced("sac", side("Agent.train")), piece=replace(function(), new=own)) == ONE_WAY
 
 
 def test_lines_that_never_ran_are_named():
@@ -241,23 +233,18 @@ def test_lines_that_never_ran_are_named():
 
 def package_of(folder, old, new):
     """The pieces that differ between two versions of a package of one module, and its folder."""
-    sides = []
-    for label, text in (("a", old), ("b", new)):
-        path = folder / label / "package" / "agent.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(text)
-        sides.append([str(path.parent)])
-    return changed_functions.find_changed(*sides), sides[1]
+    folders = write_versions(folder, {"agent.py": old}, {"agent.py": new})
+    return changed_functions.find_changed(*folders), folders[1]
 
 
 def states_of(folder, old, new, **header):
     """State and reason of each entry, where one equal training has this header."""
     pieces, folders = package_of(folder, old, new)
-    one = traced("sac", Trace(header={"failure": "", **header}, events=()))
-    checks = entries.evidence(entries.list_trainings([one], (), (), ""), {})
-    found = reached(pieces, [one], folders=folders)
+    compared = traced("sac", Trace(header={"failure": "", **header}, events=()))
+    checks = entries.evidence(entries.list_trainings([compared], (), (), ""), {})
+    executions = reached(pieces, [compared], folders=folders)
     return {e.name.partition(" ")[2]: (e.state, e.reason)
-            for e in entries.list_pieces(found, checks, (), ())}  # fmt: skip
+            for e in entries.list_pieces(executions, checks, (), ())}  # fmt: skip
 
 
 TRAIN = (
@@ -279,11 +266,11 @@ def test_a_function_of_which_a_changed_line_never_ran_was_executed_in_part_at_mo
     tmp_path, new, hit, expected
 ):
     """In part where another change of it ran; that the function itself ran is not enough."""
-    found = states_of(
+    states = states_of(
         tmp_path, TRAIN.format(1, 0), TRAIN.format(*new),
         functions={FILE: ["Agent.train"]}, lines={FILE: [hit, [3, 4, 5, 6]]},
     )  # fmt: skip
-    assert found["Agent.train"][0] == expected
+    assert states["Agent.train"][0] == expected
 
 
 CHECKED = "def f(x):\n  y = {}\n{}  return y\n"
@@ -310,34 +297,34 @@ def test_a_check_that_only_raises_is_a_branch_that_was_taken_one_way(
 ):
     """An error that nothing met is no change that did not run, unless the old code does more."""
     lines = [line for line, _ in enumerate(CHECKED.format(2, new).splitlines()[1:], start=2)]
-    found = states_of(
+    states = states_of(
         tmp_path, CHECKED.format(1, old), CHECKED.format(2, new),
         functions={FILE: ["f"]}, lines={FILE: [hit, lines]},
     )  # fmt: skip
-    assert found["f"][0] == expected
+    assert states["f"][0] == expected
 
 
 def test_a_module_of_which_one_name_is_used_was_executed_in_part(tmp_path):
     """The reason names the other one; the piece counts by the share of its changes that ran."""
     text = "A = {0}\nB = {0}\ndef f():\n  return A\ndef g():\n  return B\n"
     header = {"functions": {FILE: ["f"]}, "imported": [FILE], "lines": {FILE: [[4], [4, 6]]}}
-    found = states_of(tmp_path, text.format(1), text.format(2), **header)
-    assert found["<module>"] == (IN_PART, "of what changed in it, nothing that ran uses B")
+    states = states_of(tmp_path, text.format(1), text.format(2), **header)
+    assert states["<module>"] == (IN_PART, "of what changed in it, nothing that ran uses B")
     pieces, folders = package_of(tmp_path / "again", text.format(1), text.format(2))
-    one = traced("sac", Trace(header={"failure": "", **header}, events=()))
-    assert [piece.share for piece in reached(pieces, [one], folders=folders)] == [0.5]
+    training = traced("sac", Trace(header={"failure": "", **header}, events=()))
+    assert [piece.share for piece in reached(pieces, [training], folders=folders)] == [0.5]
 
 
 def failing(piece, culprit=False):
     """The state of a piece that a training of the new version executes before it fails."""
-    [found] = reached([piece], [traced("sac", side("Agent.train"), verdict="diverged")])
+    [execution] = reached([piece], [traced("sac", side("Agent.train"), verdict="diverged")])
     checks = {"sac": (NEW_FAILS, Cause(alone=piece) if culprit else None)}
-    [of_it] = entries.list_pieces([found], checks, (), ())
-    return of_it
+    [entry] = entries.list_pieces([execution], checks, (), ())
+    return entry
 
 
 def test_an_error_of_the_new_version_is_that_of_its_culprit_alone():
-    """What else ran before the error is not compared, and says why."""
+    """Other code that ran before the error is not compared, with this reason."""
     piece = function("Agent.train")
     assert failing(piece, culprit=True).state == NEW_FAILS
     assert failing(piece).state == NOT_COMPARED
@@ -352,34 +339,36 @@ def test_a_file_and_a_package_of_a_failing_training_do_not_fail():
         versions={"gymnasium": ("1", "2")}, files=(OtherFile(file="p/a.so", how="changed"),)
     )
     checks = {"sac": (NEW_FAILS, None)}
-    found = [
+    listed_entries = [
         *entries.list_other_files(pair, checks, {"sac": ["p/a.so"]}),
         *entries.list_packages(pair, checks, {"sac": ["gymnasium"]}),
     ]
-    assert [(of_it.state, of_it.by) for of_it in found] == [(NOT_COMPARED, ("sac",))] * 2
+    assert [(entry.state, entry.by) for entry in listed_entries] == [(NOT_COMPARED, ("sac",))] * 2
 
 
 def test_the_only_change_below_a_detail_that_differs_differs():
-    """Whether trainings show it or not; of two changes below it none is known to be the one."""
-    one, two = function("Agent.train"), function("Agent.step")
+    """Trainings need not show it; with two changes below the detail neither is known to differ."""
+    first, second = function("Agent.train"), function("Agent.step")
     checks = {"x [library]": (DIFFERS, None), "sac": (SAME, None)}
 
-    def of_it(pieces, trained=()):
-        found = reached(pieces, trained, {each.key: ["x [library]"] for each in pieces})
-        return [(each.state, each.by) for each in entries.list_pieces(found, checks, (), ())]
+    def list_states(pieces, trained=()):
+        executions = reached(pieces, trained, {piece.key: ["x [library]"] for piece in pieces})
+        return [
+            (piece.state, piece.by) for piece in entries.list_pieces(executions, checks, (), ())
+        ]
 
     trained = [traced("sac", side("Agent.train"))]
-    assert of_it([one]) == [(DIFFERS, ("x [library]",))] == of_it([one], trained)
-    assert {state_ for state_, _ in of_it([one, two])} == {NOT_COMPARED}
+    assert list_states([first]) == [(DIFFERS, ("x [library]",))] == list_states([first], trained)
+    assert {state_ for state_, _ in list_states([first, second])} == {NOT_COMPARED}
 
 
 def test_a_part_of_which_no_line_tells_whether_it_was_evaluated_was_not_executed(tmp_path):
     """The second operand of a condition that stops at the first, for one."""
-    found = states_of(
+    states = states_of(
         tmp_path, "def f(x):\n  return x and 1\n", "def f(x):\n  return x and 2\n",
         functions={FILE: ["f"]}, lines={FILE: [[2], [2]]},
     )  # fmt: skip
-    assert found == {"f": (NEVER, "it ran; whether the part that changed was evaluated is not "
+    assert states == {"f": (NEVER, "it ran; whether the part that changed was evaluated is not "
                            "measured")}  # fmt: skip
 
 
@@ -394,12 +383,12 @@ MODULE_OF = "SHARE = {}\nHALF = SHARE / 2\ndef f():\n  return {}\ndef g():\n  re
     ],
 )  # fmt: skip
 def test_a_constant_is_executed_where_what_uses_it_is(tmp_path, use, ran, expected):
-    """That its module is imported says nothing of a value that nobody read."""
-    found = states_of(
+    """An import of its module alone does not read its value."""
+    states = states_of(
         tmp_path, MODULE_OF.format(1.0, use), MODULE_OF.format(0.5, use),
         functions={FILE: [ran]}, imported=[FILE], lines={FILE: [[4, 6], [4, 6]]},
     )  # fmt: skip
-    assert found["<module>"][0] == expected
+    assert states["<module>"][0] == expected
 
 
 def test_private_modules_and_functions_that_nothing_names_are_gone_without_effect(tmp_path):
@@ -413,37 +402,29 @@ def test_private_modules_and_functions_that_nothing_names_are_gone_without_effec
 OUTSIDE_TRAINING = (outside_training.Outside("package/*.py *.train", "text"),)
 
 
-def test_nothing_that_ran_is_outside_of_training():
-    """A pattern of the file holds for what nothing executed, and for nothing else."""
-    assert state(traced("sac", side("Agent.train")), known=OUTSIDE_TRAINING) == SAME
-
-
 def test_little_is_outside_of_training():
-    """Of more than a twentieth of the changed pieces none is."""
+    """Only unexecuted pieces are, at most a twentieth of the changed ones, each with a reason."""
     names = [f"package/agent.py f{n}" for n in range(20)]
-    one = (outside_training.Outside("*.py f0", "text"),)
-    assert outside_training.reasons(names, (), one) == {"package/agent.py f0": "text"}
-    assert outside_training.reasons(names, ("package/agent.py f0",), one) == {}
-    assert outside_training.reasons(names[:19], (), one) == {}
-    assert OUTSIDE not in (state(traced("sac", side()), known=OUTSIDE_TRAINING),)
+    patterns = (outside_training.Outside("*.py f0", "text"),)
+    assert outside_training.reasons(names, (), patterns) == {"package/agent.py f0": "text"}
+    assert outside_training.reasons(names, ("package/agent.py f0",), patterns) == {}
+    assert outside_training.reasons(names[:19], (), patterns) == {}
+    assert state(traced("sac", side()), patterns=OUTSIDE_TRAINING) != OUTSIDE
+    assert state(traced("sac", side("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
+    assert all(row.reason for row in outside_training.load())
 
 
 @pytest.mark.parametrize("how", [ADDED, WORDING])
 def test_what_can_have_no_effect_does_not_make_others_few(how):
     """However many messages and new functions there are, a real change is not hidden by them."""
     changed = only(traced("sac", side()))
-    every = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
-    made = entries.list_pieces(every, {}, (), OUTSIDE_TRAINING)
-    assert [e.state for e in made if e.name.endswith("Agent.train")] == [NEVER]
-
-
-def test_the_file_of_what_is_outside_of_training_can_be_read():
-    """Every entry has its reason."""
-    assert all(row.reason for row in outside_training.load())
+    executions = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
+    listed_entries = entries.list_pieces(executions, {}, (), OUTSIDE_TRAINING)
+    assert [e.state for e in listed_entries if e.name.endswith("Agent.train")] == [NEVER]
 
 
 def test_a_stray_script_belongs_to_its_distribution():
-    """What a wheel lays beside its packages is no package that nothing executed."""
+    """A script that a wheel installs beside its packages is no package of its own."""
     (entry,) = entries.name_distributions(
         [Entry(kind=FUNCTION, name="bench.py f", file="bench.py", package="bench")],
         {"bench.py": "torchrl"},
@@ -454,12 +435,10 @@ def test_a_stray_script_belongs_to_its_distribution():
 def test_a_text_is_searched_once_however_many_names_are_looked_up(tmp_path, monkeypatch):
     """TorchRL has thousands of pieces with hundreds of names, in hundreds of files."""
     constants = [f"K{number}" for number in range(20)]
-    package = tmp_path / "package"
-    package.mkdir()
-    (package / "a.py").write_text("\n".join(f"{name} = 1" for name in constants))
-    for name in constants:
-        code = f"from package.a import {name}\n\ndef read_{name}():\n    return {name}\n"
-        (package / f"{name.lower()}.py").write_text(code)
+    code = "from package.a import {0}\n\ndef read_{0}():\n    return {0}\n"
+    files = {f"{name.lower()}.py": code.format(name) for name in constants}
+    definitions = "\n".join(f"{name} = 1" for name in constants)
+    package = write_package(tmp_path, {"a.py": definitions, **files})
     reads = []
     read_text = Users._text
     monkeypatch.setattr(Users, "_text", lambda *args: reads.append(args) or read_text(*args))
@@ -467,8 +446,8 @@ def test_a_text_is_searched_once_however_many_names_are_looked_up(tmp_path, monk
     for count in (10, 20):
         reads.clear()
         piece = replace(function("<module>"), file="package/a.py")
-        found = Users([str(package)]).find_users(piece, constants[:count])
-        assert found["K1"] == {("package/k1.py", "read_K1")}
+        users = Users([package]).find_users(piece, constants[:count])
+        assert users["K1"] == {("package/k1.py", "read_K1")}
         # of a file that uses a name, what it imports is read
         reads_by_names.append(len(reads) - count)
     assert reads_by_names[0] == reads_by_names[1]

@@ -5,9 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
@@ -41,34 +39,36 @@ SCRIPT = "import learner\n" + changed(
     ("    return ((given - wanted) ** 2).mean()", "    return criterion.of(given, wanted)"),
     ("trained = main()", "criterion = learner.Loss()\ntrained = main()"),
 )
-OF = "return self.weight"
+LOSS_LINE = "return self.weight"
 
 
 @pytest.fixture
-def compare(tmp_path: Path) -> Compare:
+def compare(tmp_path):
     """Record a training on two sides, and compare."""
 
-    def compared(training: Training, old: Side, new: Side) -> Outcome:
+    def compared(training, old, new):
         folders = tmp_path / "a", tmp_path / "b"
         for folder in folders:
             folder.mkdir()
         with Sides((old, new), folders, 2, lambda _: None) as sides:
 
-            def again(_: Any) -> Any:
-                return [each[training.name] for each in sides.record([training], again=True)]
+            def record_again(_):
+                return [traces[training.name] for traces in sides.record([training], again=True)]
 
             recorded = sides.record([training], {"old": True, "new": True})
             name = training.name
-            return compared_trainings.compare_training(name, *(t[name] for t in recorded), again)
+            return compared_trainings.compare_training(
+                name, *(traces[name] for traces in recorded), record_again
+            )
 
     return compared
 
 
 @pytest.fixture
-def script(tmp_path: Path, compare: Compare) -> Compare:
+def script(tmp_path, compare):
     """Compare a script on a package as it is and with a fragment of it replaced."""
 
-    def of(old: str, new: str, text: str = SCRIPT, turned: bool = False) -> Outcome:
+    def compare_script(old, new, text=SCRIPT, turned=False):
         assert old in LEARNER
         sides = []
         for label, source in (("old", LEARNER), ("new", LEARNER.replace(old, new))):
@@ -84,51 +84,52 @@ def script(tmp_path: Path, compare: Compare) -> Compare:
         both = (Side(label, paths=(str(p),)) for label, p in zip(VERSIONS, trees, strict=True))
         return compare(training, *both)
 
-    return of
+    return compare_script
 
 
-def at(text: str, function: str) -> str:
+def at(text, function):
     """The place of a line of the script."""
     (line,) = [n for n, line_ in enumerate(SCRIPT.splitlines(), 1) if line_.strip() == text]
     return f"train.py:{line} {function}"
 
 
 LOSS = at("return criterion.of(given, wanted)", "loss_of")
-UPDATE, MADE = at("loss.backward()", "main"), at("criterion = learner.Loss()", "<module>")
+UPDATE, CONSTRUCTION = at("loss.backward()", "main"), at("criterion = learner.Loss()", "<module>")
 #: how the new version fails: what stands in place of what, the error, and where it is.
-ERRORS: Mapping[str, tuple[str, str, str, str, str]] = {
+ERRORS = {
     # raised by what the recorder's hooks stand in for
     "a tensor that cannot be made": (
-        OF, "torch.as_tensor(numpy.array([{}, 1]))\n        return self.weight", "TypeError",
+        LOSS_LINE, "torch.as_tensor(numpy.array([{}, 1]))\n        return self.weight", "TypeError",
         "learner/__init__.py:10 Loss.of", LOSS),
     "a draw that cannot be": (
-        OF, "numpy.random.choice(3, size=9, replace=False)\n        return self.weight",
+        LOSS_LINE, "numpy.random.choice(3, size=9, replace=False)\n        return self.weight",
         "ValueError", "learner/__init__.py:10 Loss.of", LOSS),
     "a gradient that cannot be had": (
-        OF, "given.sum().backward()\n        return self.weight", "RuntimeError",
+        LOSS_LINE, "given.sum().backward()\n        return self.weight", "RuntimeError",
         UPDATE, UPDATE),
     "a clamp without bounds": (
-        OF, "given.clamp()\n        return self.weight", "RuntimeError",
+        LOSS_LINE, "given.clamp()\n        return self.weight", "RuntimeError",
         "learner/__init__.py:10 Loss.of", LOSS),
     # before anything is trained
     "an error of construction": (
         "self.weight = 1.0", "raise KeyError('weight')", "KeyError",
-        "learner/__init__.py:7 Loss.__init__", MADE),
+        "learner/__init__.py:7 Loss.__init__", CONSTRUCTION),
     "an import that fails": (
         "import numpy\n", "import no_such_module\n", "ModuleNotFoundError",
         "learner/__init__.py:2 <module>", "train.py:1 <module>"),
     # on the script's own line
     "a name that is gone": (
-        "class Loss:", "class Losses:", "AttributeError", MADE,
-        MADE),
+        "class Loss:", "class Losses:", "AttributeError", CONSTRUCTION,
+        CONSTRUCTION),
     "an argument that is gone": (
         "def of(self, given, wanted)", "def of(self, given)", "TypeError", LOSS,
         LOSS),
     "an exit": (
-        OF, "raise SystemExit(3)\n        return self.weight", "SystemExit",
+        LOSS_LINE, "raise SystemExit(3)\n        return self.weight", "SystemExit",
         "learner/__init__.py:10 Loss.of", LOSS),
     "an end of the process": (
-        OF, "import os; os.abort()\n        return self.weight", "the process was ended by SIGABRT",
+        LOSS_LINE, "import os; os.abort()\n        return self.weight",
+        "the process was ended by SIGABRT",
         "learner/__init__.py:10 Loss.of", LOSS),
 }  # fmt: skip
 FEW = ("a gradient that cannot be had", "an end of the process")
@@ -137,11 +138,11 @@ FEW = ("a gradient that cannot be had", "an end of the process")
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=() if c in FEW else pytest.mark.nightly) for c in ERRORS]
 )
-def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> None:
+def test_an_error_of_the_new_version_is_a_crash(case, script):
     """It names the error, where it was raised, and the line of the script."""
     old, new, error, innermost, by = ERRORS[case]
-    found = script(old, new)
-    crash = found.crash
+    outcome = script(old, new)
+    crash = outcome.crash
     assert crash is not None
     assert crash.side == "new"
     assert crash.error.partition(":")[0] == error
@@ -151,63 +152,63 @@ def test_an_error_of_the_new_version_is_a_crash(case: str, script: Compare) -> N
     if not killed:
         assert "<module>" in crash.executed.header["functions"]["train.py"]
         assert "train.py" in crash.executed.header["imported"]
-    assert isinstance(found, Traced) == (crash.executed is not None and crash.executed.has_begun)
+    assert isinstance(outcome, Traced) == (crash.executed is not None and crash.executed.has_begun)
 
 
-def test_an_error_of_the_old_version_is_a_crash_of_that_version(script: Compare) -> None:
-    """What is mended is known by the side that fails."""
-    found = script("class Loss:", "class Losses:", turned=True)
-    assert found.crash is not None
-    assert found.crash.side == "old"
+def test_an_error_of_the_old_version_is_a_crash_of_that_version(script):
+    """The side that fails tells a repair from a fault."""
+    outcome = script("class Loss:", "class Losses:", turned=True)
+    assert outcome.crash is not None
+    assert outcome.crash.side == "old"
 
 
-def test_the_same_error_on_both_sides_is_a_gap(script: Compare) -> None:
+def test_the_same_error_on_both_sides_is_a_gap(script):
     """It says nothing of what would have come after it."""
-    found = script("1.0", "2.0", "import learner\nlearner.none\n")
-    assert isinstance(found, NotTraced)
-    assert (found.crash, sorted(found.sides)) == (None, ["new", "old"])
+    outcome = script("1.0", "2.0", "import learner\nlearner.none\n")
+    assert isinstance(outcome, NotTraced)
+    assert (outcome.crash, sorted(outcome.sides)) == (None, ["new", "old"])
 
 
 @pytest.mark.nightly
-def test_different_errors_are_a_difference(script: Compare) -> None:
+def test_different_errors_are_a_difference(script):
     """Both fail before anything is trained, and not in the same way."""
     text = "import learner\nlearner.Loss().of([0], [1]).backward()\n"
-    found = script("(given - wanted)", "given[2]", text)
-    assert isinstance(found, Traced)
-    assert (found.crash, found.comparison.verdict) == (None, "diverged")
+    outcome = script("(given - wanted)", "given[2]", text)
+    assert isinstance(outcome, Traced)
+    assert (outcome.crash, outcome.comparison.verdict) == (None, "diverged")
 
 
 @pytest.mark.nightly
-def test_an_error_that_only_a_recording_meets_is_the_recorders(script: Compare) -> None:
-    """What fails because it is recorded is no crash of the new version."""
+def test_an_error_that_only_a_recording_meets_is_the_recorders(script):
+    """A failure caused by the recording is no crash of the new version."""
     new = (
         "import sys\n        assert sys.gettrace() is None, 'recorded'\n        return self.weight"
     )
-    found = script(OF, new)
-    assert isinstance(found, NotTraced)
-    assert found.crash is None
-    assert found.sides == {
+    outcome = script(LOSS_LINE, new)
+    assert isinstance(outcome, NotTraced)
+    assert outcome.crash is None
+    assert outcome.sides == {
         "new": "this suite's recorder failed: AssertionError: recorded; without recording: the "
         "training ends well"
     }
 
 
 @pytest.mark.nightly
-def test_a_process_that_is_killed_is_not_judged(script: Compare) -> None:
+def test_a_process_that_is_killed_is_not_judged(script):
     """SIGKILL is what a machine without memory sends."""
-    found = script(OF, "import os; os.kill(os.getpid(), 9)\n        return self.weight")
-    assert isinstance(found, NotTraced)
-    assert found.crash is None
+    outcome = script(LOSS_LINE, "import os; os.kill(os.getpid(), 9)\n        return self.weight")
+    assert isinstance(outcome, NotTraced)
+    assert outcome.crash is None
 
 
 @pytest.fixture(scope="module")
-def sb3(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str], Side]:
+def sb3(tmp_path_factory):
     """A side whose Stable-Baselines3 has a fragment replaced."""
     spec = importlib.util.find_spec("stable_baselines3")
     assert spec is not None
     assert spec.submodule_search_locations
 
-    def made(file: str, old: str, new: str) -> Side:
+    def edit(file, old, new):
         folder = tmp_path_factory.mktemp("sb3")
         shutil.copytree(spec.submodule_search_locations[0], folder / "stable_baselines3")
         path = folder / "stable_baselines3" / file
@@ -216,31 +217,31 @@ def sb3(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str, str], S
         path.write_text(text.replace(old, new), encoding="utf-8")
         return Side("new", paths=(str(folder),))
 
-    return made
+    return edit
 
 
 PPO = frameworks.get("sb3"), "ppo"
 
 
 @pytest.mark.nightly
-def test_a_training_that_does_not_fit_is_a_gap(compare: Compare, sb3: Any) -> None:
+def test_a_training_that_does_not_fit_is_a_gap(compare, sb3):
     """A call of the suite's that a version does not take says nothing of that version."""
     side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
-    found = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
-    assert isinstance(found, NotTraced)
-    assert found.crash is None
-    assert found.sides["new"].startswith("this suite's training does not fit that version: TypeErr")
+    outcome = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
+    assert isinstance(outcome, NotTraced)
+    assert outcome.crash is None
+    assert outcome.sides["new"].startswith(
+        "this suite's training does not fit that version: TypeErr"
+    )
 
 
 @pytest.mark.nightly
-def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(
-    compare: Compare, sb3: Any
-) -> None:
+def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(compare, sb3):
     """The stack that faulthandler has written tells where."""
     side = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
-    found = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
-    assert isinstance(found, NotTraced)
-    crash = found.crash
+    outcome = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
+    assert isinstance(outcome, NotTraced)
+    crash = outcome.crash
     assert crash is not None
     assert crash.error == "the process was ended by SIGSEGV"
     assert re.fullmatch(r"stable_baselines3/ppo/ppo.py:\d+ PPO.train", crash.at)

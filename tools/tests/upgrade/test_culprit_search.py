@@ -1,4 +1,4 @@
-"""Which changed functions move a training: where it parts, and what putting them back does."""
+"""The changed functions that move a training: where it diverges, and what reverting them does."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import pytest
 
 from rlregress.inside.events import RAISED
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
-from rlregress.model.recorded_traces import Part, Place
+from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Cause
 from rlregress.tracing.trace_comparison import compare
 from rlregress.tracing.trace_reader import failed
 from rlregress.upgrade import culprit_search, delta_debugging
 from rlregress.upgrade.compared_trainings import Training
 from tools.tests.upgrade import small_traces
-from tools.tests.upgrade.small_traces import FILE, divergence, loss, traced
+from tools.tests.upgrade.small_traces import FILE, divergence, event, loss, part, traced
 
 
 def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
@@ -41,19 +41,41 @@ def parted(name, b_line, *callers, executed=(), count=1, a_line=0):
     return traced(name, old, new, first=divergence(loss(a_line), loss(b_line, *callers)))
 
 
-def test_the_function_at_the_place_is_found():
-    """On either side at its own lines; what did not change is none."""
-    first = divergence(loss(15), loss(115))
-    assert delta_debugging.find_functions_at(first, [LOSS, TRAIN]) == (TRAIN,)
-    only_old = divergence(loss(15), None)
-    only_new = divergence(None, loss(135))
-    assert delta_debugging.find_functions_at(only_old, [LOSS, TRAIN]) == (TRAIN,)
-    assert delta_debugging.find_functions_at(only_new, [LOSS, TRAIN]) == (LOSS,)
-    assert delta_debugging.find_functions_at(divergence(loss(0), loss(125)), [LOSS, TRAIN]) == ()
+OUTER, INNER = function("train", 10, 40), function("train.inner", 20, 25)
+RELOCATED = replace(TRAIN, was="package/old.py")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "functions", "expected"),
+    [
+        # each version has its own lines
+        (loss(15), loss(115), [LOSS, TRAIN], (TRAIN,)),
+        (loss(15), None, [LOSS, TRAIN], (TRAIN,)),
+        (None, loss(135), [LOSS, TRAIN], (LOSS,)),
+        # the first and the last line of a function belong to it
+        (None, loss(110), [TRAIN], (TRAIN,)), (None, loss(109), [TRAIN], ()),
+        (None, loss(120), [TRAIN], (TRAIN,)), (None, loss(121), [TRAIN], ()),
+        # what has not changed, another file, and an event without a place
+        (loss(0), loss(125), [LOSS, TRAIN], ()),
+        (None, loss(115, file="package/other.py"), [TRAIN], ()),
+        (None, loss(0, file=""), [function("f", -100, 0)], ()),
+        # callers follow, the nearest first and each once
+        (loss(0), loss(135, 155, 115, 136), [TRAIN, STEP, LOSS], (LOSS, STEP, TRAIN)),
+        # lines of an inner function are also those of the outer one
+        (None, loss(122), [OUTER, INNER], (INNER,)), (None, loss(130), [OUTER, INNER], (OUTER,)),
+        # a function that has moved has a file in each version
+        (loss(15, file="package/old.py"), None, [RELOCATED], (RELOCATED,)),
+        (loss(15), None, [RELOCATED], ()),
+    ],
+)  # fmt: skip
+def test_the_changed_functions_at_the_first_difference_are_found(old, new, functions, expected):
+    """By the lines of either version, then by those of the callers."""
+    assert delta_debugging.find_functions_at(divergence(old, new), functions) == expected
+    assert delta_debugging.find_functions_at(None, functions) == ()
 
 
 def coded(name, code, how=CHANGED, file=FILE, path=None):
-    """A function that differs, with what it does on the new version."""
+    """Return a function that differs, with the code of the new version."""
     new = Function(name=name, first=1, last=2, code=code)
     old = replace(new, code="") if how == CHANGED else None
     return Changed(file=file, name=name, how=how, old=old, new=new, paths=(path, path))
@@ -78,53 +100,40 @@ def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
     caller = coded("Agent.train", "Attribute(value=Name(id='self'), attr='_masked')", path=path)
     masked = coded("Agent._masked", "Name(id='mean_of')", ADDED, path=path)
     mean = coded("mean_of", "", ADDED, "package/torch/utils.py")
-    of_jax = coded("mean_of", "", ADDED, "package/jax/utils.py")
-    # nobody calls these: a method of another file, and one that Python calls
-    other, silent = coded("Else._masked", "", ADDED, "package/b.py"), coded("A.__len__", "", ADDED)
-    functions = [caller, of_jax, other, mean, masked, silent, TRAIN]
-    assert culprit_search.add_one_sided_functions(Cause(alone=caller), functions).new == (
-        masked,
-        mean,
-    )
-    assert culprit_search.add_one_sided_functions(Cause(alone=TRAIN), functions).new == ()
-    assert (
-        culprit_search.add_one_sided_functions(
-            Cause(place=(caller,), still=(caller,)), functions
-        ).new
-        == ()
-    )
+    # nobody calls these: of another module, a method of another file, and one that Python calls
+    uncalled = [coded("mean_of", "", ADDED, "package/jax/utils.py"),
+                coded("Else._masked", "", ADDED, "package/b.py"),
+                coded("A.__len__", "", ADDED)]  # fmt: skip
+    functions = [caller, *uncalled, mean, masked, TRAIN]
+    for reverted, expected in (
+        (Cause(alone=caller), (masked, mean)), (Cause(alone=TRAIN), ()),
+        (Cause(place=(caller,), still=(caller,)), ()),
+    ):  # fmt: skip
+        reverted = culprit_search.add_one_sided_functions(reverted, functions)
+        assert reverted.new == expected
 
 
-def words(text):
-    """A part that is words."""
-    return Part(digest=text, norm=None, values=(), text=text)
-
-
-def answers(*raised, **values):
-    """A trace of what a training shows itself; words are errors, raised in lines of the file."""
+def trace_answers(*raised, **values):
+    """Return a trace of a training's outputs; texts are errors, raised in these lines."""
     above = tuple(Place(file=FILE, line=line, function="train") for line in raised)
     events = []
     for n, (name, value) in enumerate(values.items()):
         error = value if isinstance(value, str) else ""
-        part = replace(words(str(value)), types=RAISED if error else "float")
-        events.append(replace(
-            loss(0, file="", function=""), index=n, kind="output", name=f"part.{name}",
-            parts={"value": part}, callers=above, error=error,
-        ))  # fmt: skip
+        answer = part(str(value), types=RAISED if error else "float")
+        events.append(event("output", f"part.{name}", index=n, parts={"value": answer},
+                            callers=above, error=error))  # fmt: skip
     return small_traces.trace(*events, functions={FILE: ["train"]})
 
 
 def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
-    """It fails where neither side does; what one side refuses, too, is an answer as any other."""
-    one = traced("x", answers(loss=1.0), answers(loss=2.0))
-    came = delta_debugging._judge_trial(one, (TRAIN,), answers(loss="refused: TypeError"))
+    """A trial that fails where neither version does proves nothing; a shared error is an answer."""
+    training = traced("x", trace_answers(loss=1.0), trace_answers(loss=2.0))
+    refused = trace_answers(loss="refused: TypeError")
+    came = delta_debugging._judge_trial(training, (TRAIN,), refused)
     why = "part.loss is refused: TypeError, as on neither version"
     assert (came.outcome, came.why) == ("failed", why)
-    refusing = replace(one, old=answers(loss="refused: TypeError"))
-    assert (
-        delta_debugging._judge_trial(refusing, (TRAIN,), answers(loss="refused: TypeError")).outcome
-        == "as old"
-    )
+    training = replace(training, old=refused)
+    assert delta_debugging._judge_trial(training, (TRAIN,), refused).outcome == "as old"
 
 
 def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
@@ -134,47 +143,14 @@ def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
     def place(old, new):
         return delta_debugging._find_place(traced("x", old, new), [STEP, TRAIN])
 
-    assert place(answers(**fine), answers(5, 115, 155, **error)) == (TRAIN,)
-    assert place(answers(5, 15, 55, **error), answers(**fine)) == (TRAIN,)
-    assert place(answers(15, **error), answers(115, **error)) == ()
-    assert place(answers(15, **fine), answers(115, **fine)) == ()
-
-
-@pytest.mark.parametrize("line", [110, 120])
-def test_the_first_and_the_last_line_belong_to_a_function(line):
-    """The line before and the one after do not."""
-    first = divergence(None, loss(line))
-    outside = divergence(None, loss(line + (1 if line == 120 else -1)))
-    assert delta_debugging.find_functions_at(first, [TRAIN]) == (TRAIN,)
-    assert delta_debugging.find_functions_at(outside, [TRAIN]) == ()
-
-
-def test_callers_of_the_place_are_found_after_it():
-    """The nearest first, and each once."""
-    first = divergence(loss(0), loss(135, 155, 115, 136))
-    assert delta_debugging.find_functions_at(first, [TRAIN, STEP, LOSS]) == (LOSS, STEP, TRAIN)
-
-
-def test_of_nested_functions_the_innermost_is_found():
-    """Lines of an inner function are also those of the outer one."""
-    outer, inner = function("train", 10, 40), function("train.inner", 20, 25)
-    within = divergence(None, loss(122))
-    beside = divergence(None, loss(130))
-    assert delta_debugging.find_functions_at(within, [outer, inner]) == (inner,)
-    assert delta_debugging.find_functions_at(beside, [outer, inner]) == (outer,)
-
-
-def test_places_outside_of_the_file_are_not_matched():
-    """The same line of another file, and an event that stands nowhere."""
-    other = divergence(None, loss(115, file="package/other.py"))
-    nowhere = divergence(None, loss(0, file=""))
-    assert delta_debugging.find_functions_at(other, [TRAIN]) == ()
-    assert delta_debugging.find_functions_at(nowhere, [function("f", -100, 0)]) == ()
-    assert delta_debugging.find_functions_at(None, [TRAIN]) == ()
+    assert place(trace_answers(**fine), trace_answers(5, 115, 155, **error)) == (TRAIN,)
+    assert place(trace_answers(5, 15, 55, **error), trace_answers(**fine)) == (TRAIN,)
+    assert place(trace_answers(15, **error), trace_answers(115, **error)) == ()
+    assert place(trace_answers(15, **fine), trace_answers(115, **fine)) == ()
 
 
 class Recorder:
-    """Records a training with functions reverted: its value by what is reverted, and what fails.
+    """Records a training with functions reverted; its value and failures follow from their names.
 
     Args:
         effects: names of functions that act -> how much the old version's code of them adds to the
@@ -192,9 +168,9 @@ class Recorder:
         self.groups = []
 
     def __call__(self, jobs):
-        return {job.name: self._one(job) for job in jobs}
+        return {job.name: self._record(job) for job in jobs}
 
-    def _one(self, job):
+    def _record(self, job):
         names = {name for change in job.job["swap"] for name in change["functions"]}
         self.groups.append((job.name.partition(" trial ")[0], sorted(names)))
         misfits = [[FILE, name, "other variables"] for name in sorted(names & self._misfits)]
@@ -219,17 +195,19 @@ def functions(tmp_path):
     return [function(name, 10 * n + 1, 10 * n + 5, path=path) for n, name in enumerate(NAMES)]
 
 
-def looked(recorder, functions, *parted_, limit=culprit_search.LIMIT):
-    """What makes trainings part, by name."""
-    trainings = {one.name: Training("sb3", one.name, {"seed": 3}) for one in parted_}
-    return culprit_search.find_causes(parted_, trainings, functions, recorder, limit)
+def find_causes(recorder, functions, *trainings_, limit=culprit_search.LIMIT):
+    """Return the causes of trainings that diverge, by name."""
+    trainings = {
+        training.name: Training("sb3", training.name, {"seed": 3}) for training in trainings_
+    }
+    return culprit_search.find_causes(trainings_, trainings, functions, recorder, limit)
 
 
 def sac(executed=NAMES, line=900):
     """A training that parts at no changed function: 2 on the old version, 4 on the new version."""
-    one = parted("sac", line, executed=executed)
-    assert compare(one.old, one.new).verdict == "diverged"
-    return one
+    training = parted("sac", line, executed=executed)
+    assert compare(training.old, training.new).verdict == "diverged"
+    return training
 
 
 def names(functions):
@@ -238,69 +216,62 @@ def names(functions):
 
 
 def test_a_function_that_brings_the_old_version_back_is_the_only_one(functions):
-    """The nearest are reverted one by one, the others by halves; what is not needed is left."""
+    """The nearest are reverted one by one, the others by halves; the rest stays as it is."""
     recorder = Recorder({"f5": -2.0})
-    assert looked(recorder, functions, sac())["sac"].alone == functions[5]
+    assert find_causes(recorder, functions, sac())["sac"].alone == functions[5]
     tried = [group for _, group in recorder.groups]
     assert tried == [*([name] for name in NEAR), sorted(FAR)]
     recorder = Recorder({"f13": -2.0})
-    found = looked(recorder, functions, sac())["sac"]
-    assert (found.alone, found.moving) == (functions[13], ())
-    assert set(names(found.still)) <= set(NEAR)
+    cause = find_causes(recorder, functions, sac())["sac"]
+    assert (cause.alone, cause.moving) == (functions[13], ())
+    assert set(names(cause.still)) <= set(NEAR)
     assert [group for _, group in recorder.groups][9:] == [
         ["f10", "f11", "f8", "f9"], ["f12", "f13", "f14", "f15"],
         ["f12", "f13"], ["f14", "f15"], ["f12"], ["f13"],
     ]  # fmt: skip
 
 
-def test_functions_that_move_it_elsewhere_are_several(functions):
-    """Each changes the training by itself, and neither brings the old version back."""
-    found = looked(Recorder({"f1": -1.0, "f14": -1.0}), functions, sac())["sac"]
-    assert (found.alone, names(found.moving)) == (None, ["f1", "f14"])
-    assert names(found.functions) == ["f1", "f14"]
-
-
 def test_where_nothing_moves_it_all_are_still(functions):
-    """What makes it part cannot be reverted: all of them together do nothing, either."""
+    """Its cause cannot be reverted: all functions together do nothing, either."""
     recorder = Recorder()
-    found = looked(recorder, functions, sac())["sac"]
-    assert names(found.still) == list(NAMES)
-    assert found.functions == ()
+    cause = find_causes(recorder, functions, sac())["sac"]
+    assert names(cause.still) == list(NAMES)
+    assert cause.functions == ()
     assert [group for _, group in recorder.groups][-1] == sorted(NAMES)
 
 
 def test_functions_that_act_only_together_are_named_together(functions):
     """No half of them does anything."""
     for pair in (("f3", "f4"), ("f3", "f12"), ("f9", "f12")):
-        found = looked(Recorder(together=set(pair)), functions, sac())["sac"]
-        assert set(names(found.together)) >= set(pair)
-        assert (found.alone, found.moving) == (None, ())
-        assert set(names(found.still)).isdisjoint(pair)
+        cause = find_causes(Recorder(together=set(pair)), functions, sac())["sac"]
+        assert set(names(cause.together)) >= set(pair)
+        assert (cause.alone, cause.moving) == (None, ())
+        assert set(names(cause.still)).isdisjoint(pair)
 
 
 def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
     """The traces part in it, and it is another that moves them."""
-    one = parted("sac", 132, executed=NAMES)
-    found = looked(Recorder({"f7": -1.0}), functions, one)["sac"]
-    assert names(found.place) == ["f3"]
-    assert names(found.functions) == ["f7"]
+    training = parted("sac", 132, executed=NAMES)
+    cause = find_causes(Recorder({"f7": -1.0}), functions, training)["sac"]
+    assert names(cause.place) == ["f3"]
+    assert names(cause.functions) == ["f7"]
 
 
 def test_the_functions_of_the_place_come_first(functions):
     """Then those of its file, of its folder, of its package, and of others."""
     files = ["other/x.py", "package/deep/x.py", "package/x.py", FILE]
     far = [
-        replace(of, file=file, name=f"g{n}")
-        for n, (file, of) in enumerate(zip(files, functions, strict=False))
+        replace(function, file=file, name=f"g{n}")
+        for n, (file, function) in enumerate(zip(files, functions, strict=False))
     ]
-    one = parted("sac", 172, executed=NAMES)
-    others = {file: [each.name] for file, each in zip(files, far, strict=True)}
-    header = {**one.new.header, "functions": {**others, FILE: ["g3", "f15"]}}
+    training = parted("sac", 172, executed=NAMES)
+    executed = {file: [function.name] for file, function in zip(files, far, strict=True)}
+    header = {**training.new.header, "functions": {**executed, FILE: ["g3", "f15"]}}
     place = divergence(None, loss(252))
-    one = traced("sac", one.old, replace(one.new, header=header), first=place)
+    training = traced("sac", training.old, replace(training.new, header=header), first=place)
     recorder = Recorder()
-    looked(recorder, [*far, functions[15]], one)
-    tried = [name for _, (name, *more) in recorder.groups if not more]
+    find_causes(recorder, [*far, functions[15]], training)
+    tried = [name for _, (name, *further) in recorder.groups if not further]
     assert tried[0] == "f15"
     assert [name for name in tried if name in ("g0", "g1", "g2", "g3")] == ["g3", "g1", "g2", "g0"]
 
@@ -308,84 +279,70 @@ def test_the_functions_of_the_place_come_first(functions):
 def test_what_fails_is_split_until_it_is_alone(functions):
     """Functions that need one another are no reason not to look at the others."""
     recorder = Recorder({"f9": -2.0}, failing={"f12", "f15"})
-    found = looked(recorder, functions, sac())["sac"]
-    assert found.alone == functions[9]
-    alone = looked(Recorder({"f10": -1.0}, failing={"f8", "gone"}), functions, sac())["sac"]
+    cause = find_causes(recorder, functions, sac())["sac"]
+    assert cause.alone == functions[9]
+    alone = find_causes(Recorder({"f10": -1.0}, failing={"f8", "gone"}), functions, sac())["sac"]
     assert names(alone.moving) == ["f10"]
-    assert [(each.name, why) for each, why in alone.failed] == [
-        ("f8", "AttributeError: no such thing")
-    ]
+    ((failing, why),) = alone.failed
+    assert (failing.name, why) == ("f8", "AttributeError: no such thing")
 
 
 def test_what_does_not_fit_is_left_out_with_its_reason(functions):
     """The others of its group are looked at."""
-    found = looked(Recorder({"f2": -2.0}, misfits={"f2", "f3"}), functions, sac())["sac"]
-    assert [(each.name, why) for each, why in found.failed] == [
-        ("f2", "other variables"),
-        ("f3", "other variables"),
-    ]
-    assert names(found.still) == [name for name in NAMES if name not in ("f2", "f3")]
+    cause = find_causes(Recorder({"f2": -2.0}, misfits={"f2", "f3"}), functions, sac())["sac"]
+    reasons = {function.name: why for function, why in cause.failed}
+    assert reasons == dict.fromkeys(["f2", "f3"], "other variables")
+    assert names(cause.still) == [name for name in NAMES if name not in ("f2", "f3")]
 
 
 def test_a_function_of_the_place_that_cannot_be_put_back_is_named(functions):
     """It is not shown to do nothing."""
-    one = parted("sac", 122, executed=NAMES)
-    found = looked(Recorder(misfits={"f2"}), functions, one)["sac"]
-    assert names(found.functions) == ["f2"]
+    training = parted("sac", 122, executed=NAMES)
+    cause = find_causes(Recorder(misfits={"f2"}), functions, training)["sac"]
+    assert names(cause.functions) == ["f2"]
 
 
 def test_only_what_can_be_put_back_is_tried():
-    """What one side lacks, and what runs at import, cannot be."""
+    """Functions of one version only and code that runs at import cannot be reverted."""
     kinds = [
         function("new", how=ADDED), function("gone", how=REMOVED), function("<module>"),
         function("<class> Agent"),
     ]  # fmt: skip
     recorder = Recorder()
-    one = sac(executed=("new", "gone", "<module>", "<class> Agent"))
-    assert looked(recorder, kinds, one) == {"sac": Cause()}
+    training = sac(executed=("new", "gone", "<module>", "<class> Agent"))
+    assert find_causes(recorder, kinds, training) == {"sac": Cause()}
     assert recorder.groups == []
 
 
 def test_only_what_a_training_enters_is_tried(functions):
     """On either side."""
     recorder = Recorder({"f1": -2.0})
-    looked(recorder, functions, sac(executed=("f1", "f2")))
+    find_causes(recorder, functions, sac(executed=("f1", "f2")))
     assert recorder.groups == [("sac", ["f1"]), ("sac", ["f2"])]
 
 
-def test_later_trainings_begin_with_what_moves_earlier_ones(functions):
-    """Trainings part at no changed function: the one after the first wave needs one recording."""
-    several = [
-        parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(culprit_search.WAVE + 1)
+def more_than_a_wave(line=900):
+    """Return the trainings of a wave and one more; the first and the last diverge in a line."""
+    ends = (0, culprit_search.WAVE)
+    return [
+        parted(f"t{n}", line if n in ends else 900, executed=NAMES, count=n + 1)
+        for n in range(culprit_search.WAVE + 1)
     ]
-    recorder = Counting({"f5": -2.0}, several)
-    found = looked(recorder, functions, *several)
-    assert {cause.alone for cause in found.values()} == {functions[5]}
+
+
+@pytest.mark.parametrize("line", [900, 152], ids=["nowhere", "at the culprit"])
+def test_later_trainings_begin_with_what_moves_earlier_ones(functions, line):
+    """The one after the first wave needs one recording, also where it diverges at the culprit."""
+    trainings = more_than_a_wave(line)
+    recorder = Counting({"f5": -2.0}, trainings)
+    causes = find_causes(recorder, functions, *trainings)
+    assert {cause.alone for cause in causes.values()} == {functions[5]}
     last = f"t{culprit_search.WAVE}"
     assert [group for name, group in recorder.groups if name == last] == [["f5"]]
 
 
-def test_a_later_training_that_parts_where_an_earlier_one_does_begins_there(functions):
-    """One recording shows that it is the same."""
-    several = [
-        parted(f"t{n}", 152 if n in (0, culprit_search.WAVE) else 900, executed=NAMES, count=n + 1)
-        for n in range(culprit_search.WAVE + 1)
-    ]
-    recorder = Counting({"f5": -2.0}, several)
-    found = looked(recorder, functions, *several)
-    assert names(found[f"t{culprit_search.WAVE}"].functions) == ["f5"]
-    assert [group for name, group in recorder.groups if name == f"t{culprit_search.WAVE}"] == [
-        ["f5"]
-    ]
-
-
-def known(**found):
-    """What earlier searches found."""
-    return delta_debugging.EarlierCauses.collect([Cause(**found)])
-
-
 def turns(looking, recorder):
-    """What a search asks for, to its end, and its cause."""
+    """Return the groups that a search tries, to its end, and its cause."""
     requested, groups = next(looking), []
     while True:
         groups += [names(group) for group in requested]
@@ -404,10 +361,10 @@ def test_what_fails_or_does_nothing_elsewhere_costs_a_later_search_little(functi
     """One recording for all that does nothing, and none for what fails, but where it parts."""
     near, failing, still = functions[3], functions[4:6], functions[6:12]
     why = tuple((function, "KeyError: 'seed'") for function in [near, *failing])
-    earlier = known(failed=why, still=tuple(still))
-    one = parted("sac", 132, executed=NAMES[3:14])
+    earlier = delta_debugging.EarlierCauses.collect([Cause(failed=why, still=tuple(still))])
+    training = parted("sac", 132, executed=NAMES[3:14])
     recorder = Recorder({"f13": -2.0}, failing={"f4", "gone"})
-    groups, cause = turns(delta_debugging.search(one, functions, earlier), recorder)
+    groups, cause = turns(delta_debugging.search(training, functions, earlier), recorder)
     assert groups == [["f3"], ["f12"], ["f13"], names(still)]
     assert cause.alone == functions[13]
     assert cause.failed == why[1:], "as an earlier search says"
@@ -415,7 +372,7 @@ def test_what_fails_or_does_nothing_elsewhere_costs_a_later_search_little(functi
 
 def test_what_does_nothing_elsewhere_is_found_where_it_acts(functions):
     """It is in a group, which is split."""
-    earlier = known(still=tuple(functions[:8]))
+    earlier = delta_debugging.EarlierCauses.collect([Cause(still=tuple(functions[:8]))])
     recorder = Recorder({"f6": -2.0})
     groups, cause = turns(delta_debugging.search(sac(NAMES[:8]), functions, earlier), recorder)
     assert cause.alone == functions[6]
@@ -423,11 +380,11 @@ def test_what_does_nothing_elsewhere_is_found_where_it_acts(functions):
 
 
 def test_what_fails_in_one_training_and_does_something_in_another_is_tried(functions):
-    """Then it can be reverted; so can what does nothing in another one."""
+    """Then it can be reverted; so can a function without an effect in another one."""
     failed_, why = functions[2], "KeyError: 'seed'"
-    every = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
+    failures = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
     acts, does_nothing = Cause(moving=(failed_,)), Cause(still=(functions[3],))
-    earlier = delta_debugging.EarlierCauses.collect([*every, acts, does_nothing])
+    earlier = delta_debugging.EarlierCauses.collect([*failures, acts, does_nothing])
     assert earlier == delta_debugging.EarlierCauses(
         frozenset({failed_}), frozenset({functions[3]}), {}
     )
@@ -438,85 +395,83 @@ def test_trainings_that_execute_what_nothing_has_reverted_are_searched_first(fun
     likes = [parted(f"t{n}", 900, executed=("f1",), count=n + 1) for n in range(6)]
     longest = parted("longest", 900, executed=("f1", "f9"), count=20)
     recorder = Counting({"f1": -1.0, "f9": -1.0}, [*likes, longest])
-    found = looked(recorder, functions, *likes, longest, limit=0.3 * 8)
-    assert names(found["longest"].moving) == ["f1", "f9"]
-    assert names(found["t5"].open) == ["f1"]
+    causes = find_causes(recorder, functions, *likes, longest, limit=0.3 * 8)
+    assert names(causes["longest"].moving) == ["f1", "f9"]
+    assert names(causes["t5"].open) == ["f1"]
 
 
 def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
     """A later training parts at f5, and with f5 reverted at f9."""
-    several = [
-        parted(f"t{n}", 152 if n in (0, culprit_search.WAVE) else 900, executed=NAMES, count=n + 1)
-        for n in range(culprit_search.WAVE + 1)
-    ]
-    last = several[-1].name
-    recorder = Counting({"f5": -2.0}, several, {last: {"f5": -1.0, "f9": -1.0}})
-    found = looked(recorder, functions, *several)
-    assert (found["t0"].alone, found["t0"].whole) == (functions[5], True)
-    assert (names(found[last].moving), found[last].whole) == (["f5", "f9"], True)
-    groups = [group for name, group in recorder.groups if name == last]
+    trainings = more_than_a_wave(152)
+    last = trainings[-1].name
+    recorder = Counting({"f5": -2.0}, trainings, {last: {"f5": -1.0, "f9": -1.0}})
+    causes = find_causes(recorder, functions, *trainings)
+    assert (causes["t0"].alone, causes["t0"].whole) == (functions[5], True)
+    assert (names(causes[last].moving), causes[last].whole) == (["f5", "f9"], True)
     # all that is tried is tried with it
-    assert groups[0] == ["f5"]
-    assert all("f5" in group for group in groups)
+    groups = [group for name, group in recorder.groups if name == last]
+    assert (groups[0], all("f5" in group for group in groups)) == (["f5"], True)
 
 
 def test_several_that_move_it_are_shown_to_be_all_or_not(functions):
-    """With all of them reverted the new version does what the old one does, or more is left."""
+    """Reverting all of them restores the old behaviour, or more causes are left."""
     recorder = Recorder({"f1": -1.0, "f14": -1.0})
-    assert looked(recorder, functions, sac())["sac"].whole
+    cause = find_causes(recorder, functions, sac())["sac"]
+    assert (cause.alone, names(cause.moving), cause.whole) == (None, ["f1", "f14"], True)
+    assert names(cause.functions) == ["f1", "f14"]
     assert recorder.groups[-1] == ("sac", ["f1", "f14"])
-    assert not looked(Recorder({"f1": -1.0, "f14": -0.5}), functions, sac())["sac"].whole
+    assert not find_causes(Recorder({"f1": -1.0, "f14": -0.5}), functions, sac())["sac"].whole
 
 
 def test_what_fails_by_itself_is_put_back_with_its_like(functions):
     """Two functions that need one another are the cause together."""
     recorder = Recorder({"f2": -2.0}, failing={"f2", "f11"})
-    found = looked(recorder, functions, sac())["sac"]
-    assert (names(found.together), found.whole, found.failed) == (["f2", "f11"], True, ())
+    cause = find_causes(recorder, functions, sac())["sac"]
+    assert (names(cause.together), cause.whole, cause.failed) == (["f2", "f11"], True, ())
 
 
 def test_what_fails_by_itself_is_put_back_with_what_does_nothing_by_itself(functions, tmp_path):
-    """Of all that is entered, in several files, what is not needed is left."""
-    other = function("g", file="package/other.py", path=tmp_path / "agent.py")
-    one = sac()
-    for side in (one.old, one.new):
-        side.header["functions"][other.file] = [other.name]
+    """Functions of all files are tried, and those that are not needed are left out."""
+    needed = function("g", file="package/other.py", path=tmp_path / "agent.py")
+    training = sac()
+    for side in (training.old, training.new):
+        side.header["functions"][needed.file] = [needed.name]
     recorder = Recorder({"f2": -2.0}, needing={"f2": "g"})
-    found = looked(recorder, [*functions, other], one)["sac"]
-    assert (names(found.together), found.whole, found.failed) == (["f2", "g"], True, ())
-    assert not {"f2", "g"} & set(names(found.still))
+    cause = find_causes(recorder, [*functions, needed], training)["sac"]
+    assert (names(cause.together), cause.whole, cause.failed) == (["f2", "g"], True, ())
+    assert not {"f2", "g"} & set(names(cause.still))
 
 
 def test_too_many_that_need_each_other_name_none(functions):
     """All of a file but one, which is in the way of none: six are no cause of their own."""
     needing = {f"f{n}": f"f{n + 1}" for n in range(5)}
-    found = looked(Recorder({"f0": -2.0}, needing=needing), functions, sac())["sac"]
-    assert (found.functions, set(names(found.failed[n][0] for n in range(5)))) == ((), set(needing))
+    cause = find_causes(Recorder({"f0": -2.0}, needing=needing), functions, sac())["sac"]
+    assert (cause.functions, set(names(cause.failed[n][0] for n in range(5)))) == ((), set(needing))
 
 
 class Counting(Recorder):
-    """Of trainings with different numbers of losses, and effects by training in place of these."""
+    """Records trainings with different numbers of losses, and effects by training."""
 
-    def __init__(self, effects, several, others=()):
+    def __init__(self, effects, trainings, by_training=()):
         super().__init__(effects)
-        self._every, self._others = dict(effects), dict(others)
-        self._counts = {one.name: len(one.new.events) for one in several}
+        self._default, self._by_training = dict(effects), dict(by_training)
+        self._counts = {training.name: len(training.new.events) for training in trainings}
 
-    def _one(self, job):
+    def _record(self, job):
         name = job.name.partition(" trial ")[0]
-        self._effects = self._others.get(name, self._every)
-        found = super()._one(job)
-        value = found.events[-1].parts["loss"].values[0]
-        return replace(found, events=trace(value, count=self._counts[name]).events)
+        self._effects = self._by_training.get(name, self._default)
+        trace_ = super()._record(job)
+        value = trace_.events[-1].parts["loss"].values[0]
+        return replace(trace_, events=trace(value, count=self._counts[name]).events)
 
 
 def test_recordings_are_limited_and_what_is_left_is_said(functions):
     """However much has changed."""
     recorder = Recorder({"f8": -1.0, "f15": -1.0})
-    found = looked(recorder, functions, sac(), limit=3.65)["sac"]
+    cause = find_causes(recorder, functions, sac(), limit=3.65)["sac"]
     assert len(recorder.groups) == 12
-    assert len(found.open) > 0
-    assert set(found.open).isdisjoint(found.still)
+    assert len(cause.open) > 0
+    assert set(cause.open).isdisjoint(cause.still)
 
 
 def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
@@ -524,19 +479,20 @@ def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
     method = replace(functions[3], how=ADDED, old=None, within=True)
     alone = replace(functions[4], how=ADDED, old=None)
     elsewhere = replace(method, name="f5", paths=(None, functions[5].paths[1]))
-    given = [*functions[:3], method, alone, elsewhere]
+    candidates = [*functions[:3], method, alone, elsewhere]
     recorder = Recorder({"f3": -2.0})
-    assert looked(recorder, given, sac())["sac"].alone == method
+    assert find_causes(recorder, candidates, sac())["sac"].alone == method
     assert {name for _, group in recorder.groups for name in group} == {"f0", "f1", "f2", "f3"}
 
 
 def test_short_trainings_count_as_a_part_of_a_recording(functions):
     """As many recordings as cost the same: of a hundred events three for one of a thousand."""
-    found = sac()
-    events = found.new.events * (2000 // len(found.new.events))
-    assert culprit_search._cost(found) == 0.3
-    assert culprit_search._cost(replace(found, new=replace(found.new, events=events[:500]))) == 0.5
-    assert culprit_search._cost(replace(found, new=replace(found.new, events=events))) == 1.0
+    training = sac()
+    events = training.new.events * (2000 // len(training.new.events))
+    assert culprit_search._cost(training) == 0.3
+    for count, cost in ((500, 0.5), (2000, 1.0)):
+        long = replace(training, new=replace(training.new, events=events[:count]))
+        assert culprit_search._cost(long) == cost
 
 
 def test_what_is_put_back_is_side_as_code(tmp_path):
@@ -546,7 +502,9 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
     """
     text = "# coding: latin-1, as in é\n"
     (tmp_path / "a").write_text(text, encoding="latin-1")
-    changed = tuple(replace(of, paths=(tmp_path / "a", tmp_path / "b")) for of in (TRAIN, LOSS))
+    changed = tuple(
+        replace(function, paths=(tmp_path / "a", tmp_path / "b")) for function in (TRAIN, LOSS)
+    )
     job = delta_debugging.make_trial(Training("sb3", "sac", {"seed": 3}), changed, 7)
     assert (job.owner, job.name) == ("sb3", "sac trial 7")
     assert job.job == {
@@ -555,31 +513,21 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
     }
 
 
-def test_a_function_that_has_moved_is_found_in_its_file_of_either_side():
-    """The old version's event stands in the old file."""
-    was = "package/old.py"
-    moved = replace(TRAIN, was=was)
-    first = divergence(loss(15, file=was), None)
-    assert delta_debugging.find_functions_at(first, [moved]) == (moved,)
-    elsewhere = divergence(loss(15), None)
-    assert delta_debugging.find_functions_at(elsewhere, [moved]) == ()
-
-
 @pytest.mark.parametrize("movers", [("f3",), ("f2", "f9", "f14"), FAR[::2]], ids=len)
 def test_what_is_expected_of_a_search_follows_it(functions, monkeypatch, movers):
     """The first turn is right within a factor of 1.6; later ones tell two fifths at least."""
     told = []
     monkeypatch.setattr(culprit_search.progress, "expect_left", told.append)
     before = []
-    several = [parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(5)]
+    trainings = [parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(5)]
     recorder = Recorder({name: -0.1 * (n + 1) for n, name in enumerate(movers)})
 
     def record(jobs):
         before.append(len(recorder.groups))
         return recorder(jobs)
 
-    looked(record, functions, *several)
-    left = [len(recorder.groups) - done for done in before]
-    assert len(told) == len(left) > 1
-    assert left[0] / 1.6 <= told[0] <= 1.6 * left[0]
-    assert [pair for pair in zip(left, told, strict=True) if pair[1] < 0.4 * pair[0]] == []
+    find_causes(record, functions, *trainings)
+    recordings_left = [len(recorder.groups) - done for done in before]
+    assert len(told) == len(recordings_left) > 1
+    assert recordings_left[0] / 1.6 <= told[0] <= 1.6 * recordings_left[0]
+    assert min(t / real for real, t in zip(recordings_left, told, strict=True)) >= 0.4

@@ -1,4 +1,4 @@
-"""What reads the code of both versions ends when the time of the command is over."""
+"""Reading the code of both versions ends when the time of the command is over."""
 
 from __future__ import annotations
 

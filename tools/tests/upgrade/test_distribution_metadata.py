@@ -1,4 +1,4 @@
-"""What distributions declare is read from their headers alone."""
+"""Declarations of distributions are read from their headers alone."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def test_headers_are_read_and_the_description_is_not(tmp_path, folder, files):
     (tmp_path / folder).mkdir()
     for name, text in files.items():
         (tmp_path / folder / name).write_text(text)
-    ((name, found),) = distribution_metadata.in_folder(tmp_path).items()
-    assert (name, distribution_metadata.version_of(found)) == ("some-package", "1.0")
+    ((name, distribution),) = distribution_metadata.in_folder(tmp_path).items()
+    assert (name, distribution_metadata.version_of(distribution)) == ("some-package", "1.0")
     required = distribution_metadata.required
-    assert [*map(str, required(found)), *map(str, required(found, "y"))] == ["x>=3"]
+    assert [*map(str, required(distribution)), *map(str, required(distribution, "y"))] == ["x>=3"]
 
 
 def test_the_first_of_a_name_counts_and_what_has_none_is_left_out(tmp_path):
@@ -44,7 +44,9 @@ def test_the_first_of_a_name_counts_and_what_has_none_is_left_out(tmp_path):
 
 def test_metadata_is_parsed_once(monkeypatch):
     """Reading all that is installed twice parses nothing the second time."""
-    there = list(importlib.metadata.distributions())
-    expected = [list(distribution_metadata.required(each)) for each in there]
+    installed = list(importlib.metadata.distributions())
+    expected = [list(distribution_metadata.required(distribution)) for distribution in installed]
     monkeypatch.setattr("email.feedparser.FeedParser.feed", None)
-    assert [list(distribution_metadata.required(each)) for each in there] == expected
+    assert [
+        list(distribution_metadata.required(distribution)) for distribution in installed
+    ] == expected

@@ -30,49 +30,41 @@ def diverging(trace, function="train"):
 
 
 def test_the_shortest_of_those_that_diverge_likewise_stands_for_them():
-    """Whatever else they execute: what has not changed is no difference."""
-    other = ("sb3/utils.py", "polyak_update")
+    """Only changed functions that they execute tell them apart."""
+    unchanged = ("sb3/utils.py", "polyak_update")
     traces = {
-        "long": trace(9, TRAIN, other), "short": trace(3, TRAIN), "more": trace(2, TRAIN, SAMPLE),
-        "elsewhere": trace(5, TRAIN),
+        "long": trace(9, TRAIN, unchanged), "short": trace(3, TRAIN),
+        "more": trace(2, TRAIN, SAMPLE), "elsewhere": trace(5, TRAIN),
     }  # fmt: skip
-    found = diverging_groups.choose_representatives(
-        {
-            name: diverging(other_trace, "act" if name == "elsewhere" else "train")
-            for name, other_trace in traces.items()
-        },
-        (traces, traces),
-        {TRAIN, SAMPLE},
+    comparisons = {
+        name: diverging(traces[name], "act" if name == "elsewhere" else "train") for name in traces
+    }
+    representatives = diverging_groups.choose_representatives(
+        comparisons, (traces, traces), {TRAIN, SAMPLE}
     )
-    assert found == {
-        "long": "short", "short": "short", "more": "more", "elsewhere": "elsewhere",
-    }  # fmt: skip
+    expected = {name: name for name in ("short", "more", "elsewhere")}
+    assert representatives == {"long": "short", **expected}
 
 
 def test_minutes_go_to_plain_trainings_and_to_each_changed_function_first():
-    """What executes the same one comes in a later turn."""
+    """A training that executes the same function comes in a later turn."""
     names = ["ppo", "ppo gsde", "sac", "sac wide", "td3 wide"]
     met = dict(zip(names, [TRAIN, TRAIN, SAMPLE, SAMPLE, ("x", "y")], strict=True))
-    assert diverging_groups.order_by_evidence(met) == [
-        "ppo",
-        "sac",
-        "td3 wide",
-        "ppo gsde",
-        "sac wide",
-    ]
+    ordered = ["ppo", "sac", "td3 wide", "ppo gsde", "sac wide"]
+    assert diverging_groups.order_by_evidence(met) == ordered
 
 
 def test_what_was_not_recorded_in_time_was_never_executed():
     """It is listed with the reason."""
-    lost = compared_trainings.report_too_late(Training("stable-baselines3", "ppo", {}), 5.0)
-    entry = entries.make_untraced(lost, "stable-baselines3")
+    not_traced = compared_trainings.report_too_late(Training("stable-baselines3", "ppo", {}), 5.0)
+    entry = entries.make_untraced(not_traced, "stable-baselines3")
     assert (entry.state, "--minutes 5 were over" in entry.reason) == (model.NEVER, True)
 
 
 def test_a_note_names_the_training_that_was_searched():
     """In place of one that was not recorded again."""
-    one = trace(3, TRAIN)
-    held = small_traces.traced("long", one, one, first=diverging(one).first)
-    (noted,) = diverging_groups.extend_to_group([held], {"long": "short"})
+    short = trace(3, TRAIN)
+    training = small_traces.traced("long", short, short, first=diverging(short).first)
+    (noted,) = diverging_groups.extend_to_group([training], {"long": "short"})
     assert "as short" in noted.notes[0]
-    assert diverging_groups.extend_to_group([held], {"long": "long"}) == [held]
+    assert diverging_groups.extend_to_group([training], {"long": "long"}) == [training]

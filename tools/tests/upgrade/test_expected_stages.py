@@ -17,15 +17,15 @@ TIMELINES = json.loads((Path(__file__).parent / "timelines.json").read_text(enco
 OPTIONS = SimpleNamespace(at_once=2, trace_all=False, algorithms=())
 
 
-def of_event(what, given):
+def list_stages(event, details):
     """The stages that a command expects from an event on, as it does itself."""
-    if what == "details":
-        count, is_script = given
-        rest = CommandStage(expected_stages.UNKNOWN, parts=not is_script)
-        return [*expected_stages.list_detail_stages([[None] * count[0]], OPTIONS), rest]
-    if what == "script":
-        return expected_stages.list_script_stages(*given, OPTIONS)
-    frameworks, algorithms = given
+    if event == "details":
+        count, is_script = details
+        last_stage = CommandStage(expected_stages.UNKNOWN, parts=not is_script)
+        return [*expected_stages.list_detail_stages([[None] * count[0]], OPTIONS), last_stage]
+    if event == "script":
+        return expected_stages.list_script_stages(*details, OPTIONS)
+    frameworks, algorithms = details
     families = [SimpleNamespace(algorithms=range(n), behavior_only=()) for n in algorithms]
     adapters = [SimpleNamespace(framework=family) for family in families]
     files = expected_stages.list_file_stages(adapters, OPTIONS)
@@ -43,13 +43,13 @@ def estimates(request, monkeypatch):
     end = events[-1][0]
     for second in range(int(end)):
         while events[0][0] <= second:
-            now[0], what, *given = events.pop(0)
-            if what in ("begin", "done", "change"):
-                getattr(estimate, what)(*given)
-            elif what == "explaining":
+            now[0], event, *details = events.pop(0)
+            if event in ("begin", "done", "change"):
+                getattr(estimate, event)(*details)
+            elif event == "explaining":
                 estimate.expect([CommandStage("explaining the step", starts=0)])
             else:
-                estimate.expect(of_event(what, given))
+                estimate.expect(list_stages(event, details))
         now[0] = float(second)
         expected = estimate.seconds_left()
         if expected is not None:
@@ -60,12 +60,15 @@ def estimates(request, monkeypatch):
 @pytest.mark.parametrize("estimates", TIMELINES, indirect=True)
 def test_the_first_estimate_is_right_within_a_factor_of_a_half_more(estimates):
     """It is shown once a part of the command was measured, with most of the time still left."""
-    left, expected = estimates[0]
-    assert left / 1.5 <= expected <= 1.5 * left
-    assert left > 15
+    seconds_left, expected = estimates[0]
+    assert seconds_left / 1.5 <= expected <= 1.5 * seconds_left
+    assert seconds_left > 15
 
 
 @pytest.mark.parametrize("estimates", TIMELINES, indirect=True)
 def test_no_later_estimate_is_below_half(estimates):
     """Until the last ten seconds, in which an error of five is as much."""
-    assert min(expected / left for left, expected in estimates if left > 10) >= 0.5
+    assert (
+        min(expected / seconds_left for seconds_left, expected in estimates if seconds_left > 10)
+        >= 0.5
+    )

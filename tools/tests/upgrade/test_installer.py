@@ -1,4 +1,4 @@
-"""What the installer says becomes one sentence, and it asks where pip is configured to ask."""
+"""An error of the installer becomes one sentence, and it uses the configuration of pip."""
 
 from __future__ import annotations
 

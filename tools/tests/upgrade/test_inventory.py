@@ -16,7 +16,7 @@ from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.side_environments import Prepared
 
 #: files of a distribution -> how many of them its RECORD lists, from the first.
-MADE_UP = {
+DISTRIBUTIONS = {
     "a-package": {"a_package/__init__.py": "x = {n}\n"},
     "in-a-namespace": {"space/inner/__init__.py": "", "space/inner/a.py": "def f(): return {n}\n"},
     "beside-a-namespace": {"space/_fast.abi3.so": "{n}", "space/other.py": "y = {n}\n"},
@@ -30,13 +30,13 @@ MADE_UP = {
 
 @pytest.fixture
 def sides(tmp_path):
-    """What differs between two folders of distributions of versions 1 and 2, all of them pinned."""
+    """Return the inventory of two folders of pinned distributions of versions 1 and 2."""
 
-    def compared(made_up=None, recorded=VERSIONS, adapters=()):
+    def compared(distributions=None, recorded=VERSIONS, adapters=()):
         pinned, prepared = set(), []
         for number, label in enumerate(VERSIONS, start=1):
             root = tmp_path / label
-            for name, files in (made_up or MADE_UP).items():
+            for name, files in (distributions or DISTRIBUTIONS).items():
                 pinned.add(name)
                 info = root / f"{name.replace('-', '_')}-{number}.dist-info"
                 info.mkdir(parents=True)
@@ -48,8 +48,8 @@ def sides(tmp_path):
                     (root / file).write_text(text.format(n=number))
                 if label in recorded:
                     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
-            wanted = requested.parse("installed")
-            prepared.append(Prepared(wanted, Side(label, sys.executable, (str(root),)), "overlay"))
+            version = requested.parse("installed")
+            prepared.append(Prepared(version, Side(label, sys.executable, (str(root),)), "overlay"))
         resolved = [ResolvedSide(label, requested.parse("installed")) for label in VERSIONS]
         pair = Pair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
         return inventory(pair, *prepared)
@@ -59,9 +59,9 @@ def sides(tmp_path):
 
 @pytest.mark.parametrize("recorded", [VERSIONS, ("old",), ("new",), ()])
 def test_whatever_differs_in_version_is_listed(sides, recorded):
-    """By what differs in its code, or by its versions where no code of it was found to differ."""
-    found = sides(recorded=recorded)
-    places = {piece.file for piece in (*found.pieces, *found.files)}
+    """By its code that differs, or by its versions where none is found to differ."""
+    inventory_ = sides(recorded=recorded)
+    places = {piece.file for piece in (*inventory_.pieces, *inventory_.files)}
     own = {
         "a-package": {"a_package/__init__.py"},
         "in-a-namespace": {"inner/a.py"},
@@ -69,14 +69,16 @@ def test_whatever_differs_in_version_is_listed(sides, recorded):
         "one-module": {"one_module.py"},
         "one-compiled-module": {"_one.cpython-311.so"},
     }
-    for name in MADE_UP:
-        listed = own.get(name, {""}) <= places
-        assert name in found.versions or listed, name
+    for name in DISTRIBUTIONS:
+        is_listed = own.get(name, {""}) <= places
+        assert name in inventory_.versions or is_listed, name
     for name in ("libraries-alone", "nothing-but-a-version", "no-code"):
-        assert found.versions[name] == ("1", "2")
+        assert inventory_.versions[name] == ("1", "2")
     if recorded == VERSIONS:
-        assert not own.keys() & found.versions.keys()
-        assert {"space.inner", "space._fast", "space.other"} <= {p.name for p in found.packages}
+        assert not own.keys() & inventory_.versions.keys()
+        assert {"space.inner", "space._fast", "space.other"} <= {
+            p.name for p in inventory_.packages
+        }
 
 
 def test_distributions_that_require_what_differs_are_its_users(sides, tmp_path):
@@ -88,16 +90,18 @@ def test_distributions_that_require_what_differs_are_its_users(sides, tmp_path):
         (info / "METADATA").write_text(rows)
         (info / "RECORD").write_text(f"{name}.py,,\n")
         (tmp_path / "old" / f"{name}.py").write_text("")
-    found = sides({"a-package": MADE_UP["a-package"]})
-    assert sorted(found.users) == [
+    inventory_found = sides({"a-package": DISTRIBUTIONS["a-package"]})
+    assert sorted(inventory_found.users) == [
         str(tmp_path / "old" / f"{name}.py") for name in ("below", "zoo")
     ]
 
 
 def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
-    """Of two folders of one name below different namespaces the files cannot be told apart."""
-    found = sides({f"{x}-core": {f"{x}/core/__init__.py": "v = {n}\n"} for x in ("one", "two")})
-    assert found.versions.keys() >= {"one-core", "two-core"}
+    """Files of two folders of one name below different namespaces cannot be told apart."""
+    inventory_found = sides(
+        {f"{x}-core": {f"{x}/core/__init__.py": "v = {n}\n"} for x in ("one", "two")}
+    )
+    assert inventory_found.versions.keys() >= {"one-core", "two-core"}
 
 
 @pytest.mark.parametrize(
@@ -121,27 +125,27 @@ def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
     for label, text in (("old", old), ("new", new)):
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "a_package" / file).write_text(text)
-    found = sides({"a-package": MADE_UP["a-package"]})
-    (other,) = found.files
-    assert (other.file, other.without_effect) == (f"a_package/{file}", message)
-    (entry,) = entries.list_other_files(found, {}, {})
+    inventory_found = sides({"a-package": DISTRIBUTIONS["a-package"]})
+    (changed_file,) = inventory_found.files
+    assert (changed_file.file, changed_file.without_effect) == (f"a_package/{file}", message)
+    (entry,) = entries.list_other_files(inventory_found, {}, {})
     assert entry.state == (model.NO_EFFECT if message else model.NEVER)
-    opened = {"sac": {other.file}}
-    (entry,) = entries.list_other_files(found, {"sac": (model.DIFFERS, None)}, opened)
+    opened = {"sac": {changed_file.file}}
+    (entry,) = entries.list_other_files(inventory_found, {"sac": (model.DIFFERS, None)}, opened)
     assert entry.state == (model.NO_EFFECT if message else model.DIFFERS)
 
 
 def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
-    """What differs behind the link differs in the package."""
+    """A difference behind the link is one of the package."""
     for label, rate in (("old", 1), ("new", 2)):
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "shared").mkdir()
         (tmp_path / label / "shared" / "ppo.py").write_text(f"def train():\n    return {rate}\n")
         (tmp_path / label / "shared" / "ppo.yaml").write_text(f"rate: {rate}\n")
         (tmp_path / label / "a_package" / "ppo").symlink_to("../shared")
-    found = sides({"a-package": MADE_UP["a-package"]})
-    assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in found.pieces}
-    assert [file_.file for file_ in found.files] == ["a_package/ppo/ppo.yaml"]
+    inventory_found = sides({"a-package": DISTRIBUTIONS["a-package"]})
+    assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in inventory_found.pieces}
+    assert [file_.file for file_ in inventory_found.files] == ["a_package/ppo/ppo.yaml"]
 
 
 def test_files_below_a_folder(tmp_path):
@@ -154,8 +158,8 @@ def test_files_below_a_folder(tmp_path):
     (pack / "c").symlink_to(shared)
     (shared / "up").symlink_to(pack)
     (pack / "gone").symlink_to("nowhere")
-    found = [str(path.relative_to(pack)) for path in below(pack)]
-    assert found == ["a/x.py", "b/x.py", "c/x.py"]
+    inventory_found = [str(path.relative_to(pack)) for path in below(pack)]
+    assert inventory_found == ["a/x.py", "b/x.py", "c/x.py"]
     assert list(below(pack / "b" / "x.py")) == [pack / "b" / "x.py"]
     assert list(below(pack, without=("a", "c"))) == [
         pack / "__pycache__" / "x.py", pack / "b" / "x.py"

@@ -12,32 +12,22 @@ from rlregress.upgrade import known_good_pins
 def read(tmp_path):
     """Read a file with the given lines."""
 
-    def of(*lines):
+    def read_lines(*lines):
         (tmp_path / "x.toml").write_text("\n".join(lines) + "\n")
         return known_good_pins.stacks(tmp_path)
 
-    return of
+    return read_lines
 
 
 GOOD = ("[[stack]]", 'package = "A_b"', 'since = "1.0"', 'until = "2.0"', 'requires = ["x==1"]')
 
 
-@pytest.mark.parametrize(
-    ("version", "holds"),
-    [
-        ("0.9", False),
-        ("1.0", True),
-        ("1.9.9", True),
-        ("2.0", False),
-        ("2.0rc1", True),
-        ("x", False),
-    ],
-)
-def test_a_stack_holds_from_one_release_up_to_another(read, version, holds):
+def test_a_stack_holds_from_one_release_up_to_another(read):
     """The first release is among those that it holds for, and the last one is not."""
     (stack,) = read(*GOOD)
-    assert stack.holds("a-b", version) is holds
-    assert not stack.holds("other", version)
+    versions = ["0.9", "1.0", "1.9.9", "2.0", "2.0rc1", "x"]
+    assert [v for v in versions if stack.holds("a-b", v)] == ["1.0", "1.9.9", "2.0rc1"]
+    assert not any(stack.holds("other", version) for version in versions)
 
 
 def test_a_range_without_a_version_is_named(read):
@@ -48,10 +38,10 @@ def test_a_range_without_a_version_is_named(read):
 
 
 def test_what_the_user_pins_wins(read):
-    """A stack adds what is not pinned, its tools, and why."""
+    """A stack adds only missing pins, with its tools and the reason."""
     (stack,) = read(*GOOD[:4], 'requires = ["x==1", "y<3"]', 'build = ["tool==1"]', 'note = "old"')
-    found = known_good_pins.defaults(["a-b==1.5", "X==2"], [stack])
-    assert found == known_good_pins.Defaults(("y<3",), ("tool==1",), ("y<3 for a-b 1.5: old",))
+    defaults = known_good_pins.defaults(["a-b==1.5", "X==2"], [stack])
+    assert defaults == known_good_pins.Defaults(("y<3",), ("tool==1",), ("y<3 for a-b 1.5: old",))
     assert known_good_pins.defaults(["a-b==2.5"], [stack]) == known_good_pins.Defaults()
 
 

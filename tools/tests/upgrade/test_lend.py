@@ -1,4 +1,4 @@
-"""The gate does not lend a version what it does not install, unless it is told to."""
+"""The gate does not lend a version packages that it does not install, unless --lend names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a script names of what is gone: read from its source and from the files beside it."""
+"""Names of removed code in a script, read from its source and from the files beside it."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ from .test_result import FACTS, GONE, of, traced, upgrade
 
 READ, INIT, MODULE = "frame.logger.read_csv", "frame.PPO.__init__", "frame.old"
 #: a name that both versions have, and another one of the same last part.
-KEPT, OTHER = "frame.files.read_csv", "frame.files.PPO"
+STILL_THERE, SAME_LAST_PART = "frame.files.read_csv", "frame.files.PPO"
 
 
 def confirmed(script, names=(READ, INIT, MODULE), old=()):
-    """What of the names in a script is gone or incompatible.
+    """Return the names in a script that are gone or incompatible.
 
     Args:
         old: names that the old version does not have either.
     """
-    found = names_in_script.search(script, names)
+    names_found = names_in_script.search(script, names)
 
     def imported(missing):
         paths = {
-            path for of in found.lines for path in (of.dotted, of.name.removesuffix(".__init__"))
+            path
+            for line in names_found.lines
+            for path in (line.dotted, line.name.removesuffix(".__init__"))
         }
         return {
             path: {"error": f"ImportError: no {path}"}
@@ -40,7 +42,7 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
             for path in paths
         }  # fmt: skip
 
-    return names_in_script.confirm_lines(found, imported(old), imported([READ, MODULE]))
+    return names_in_script.confirm_lines(names_found, imported(old), imported([READ, MODULE]))
 
 
 @pytest.mark.parametrize(
@@ -58,33 +60,32 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
         ("import frame\nframe.PPO()", {2: INIT}),
         ("from frame.old import thing", {1: MODULE}),
         ("import frame.old", {1: MODULE}),
-        (f"from {KEPT.rpartition('.')[0]} import read_csv\nread_csv()", {}),
-        (f"import frame\n{OTHER}()", {}),
+        (f"from {STILL_THERE.rpartition('.')[0]} import read_csv\nread_csv()", {}),
+        (f"import frame\n{SAME_LAST_PART}()", {}),
     ],
 )
 def test_a_line_that_names_what_is_gone_is_found(tmp_path, text, lines):
     """By an import or an attribute, under whatever name, unless the name can be imported."""
     script = tmp_path / "train.py"
     script.write_text(text)
-    found = confirmed(script)
-    assert {of.line: of.name for of in found.lines} == lines
-    assert all(of.text == text.splitlines()[of.line - 1].strip() for of in found.lines)
-    assert all(of.why for of in found.lines)
+    names_found = confirmed(script)
+    assert {line.line: line.name for line in names_found.lines} == lines
+    assert all(line.text == text.splitlines()[line.line - 1].strip() for line in names_found.lines)
+    assert all(line.why for line in names_found.lines)
 
 
 def test_a_name_that_no_list_has_is_gone_if_the_new_version_cannot_import_it(tmp_path):
-    """And what neither version can import is not gone: the script does without it."""
+    """A name that neither version can import is not gone: the script does without it."""
     script = tmp_path / "train.py"
     script.write_text("from frame.old import thing\nfrom frame.logger import read_csv")
     names = ("frame.PPO.learn",)
-    assert [(of.line, of.why) for of in confirmed(script, names).lines] == [
-        (1, "ImportError: no frame.old"), (2, f"ImportError: no {READ}")
-    ]  # fmt: skip
-    assert [of.line for of in confirmed(script, names, old=[READ]).lines] == [1]
+    reasons = {line.line: line.why for line in confirmed(script, names).lines}
+    assert reasons == {1: "ImportError: no frame.old", 2: f"ImportError: no {READ}"}
+    assert [line.line for line in confirmed(script, names, old=[READ]).lines] == [1]
 
 
 def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
-    """Modules, what they hold, and a module of a package; an error in one is why it is gone."""
+    """Modules, their names, and modules of a package; an error in one is the reason."""
     for file, text in {
         "__init__.py": "from frame_.a import f as g, N", "a.py": "def f(): ...\nN = 1",
         "broken.py": "import nothing_of_this_name", "ends.py": "raise SystemExit(3)",
@@ -122,19 +123,22 @@ def test_files_beside_the_script_that_it_imports_are_read(tmp_path):
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
-    found = confirmed(tmp_path / "train.py", {READ})
-    assert found.files[0] == "train.py"
-    assert {*found.files} == {
+    names_found = confirmed(tmp_path / "train.py", {READ})
+    assert names_found.files[0] == "train.py"
+    assert {*names_found.files} == {
         "train.py", "one.py", "other.py", "pack/__init__.py", "pack/two.py", "pack/three.py",
         "above.py",
     }  # fmt: skip
-    assert found.unread == ("broken.py",)
-    assert [(of.file, of.line) for of in found.lines] == [("other.py", 2), ("pack/three.py", 1)]
+    assert names_found.unread == ("broken.py",)
+    assert [(line.file, line.line) for line in names_found.lines] == [
+        ("other.py", 2),
+        ("pack/three.py", 1),
+    ]
 
 
 @pytest.fixture
 def written(tmp_path):
-    """Whether a name may be used, by the script and what it imports: file -> text.
+    """Return a function: whether a name may be used by the script and its imports, file -> text.
 
     Files below ``site-packages`` are those of installed packages.
     """
@@ -152,8 +156,8 @@ def written(tmp_path):
             places.append(tmp_path / module.replace("installed", "site-packages/installed"))
             places[-1].mkdir(exist_ok=True)
             (places[-1] / "__init__.py").write_text(text)
-        found = names_in_script.search(tmp_path / "train.py", {name})
-        own = names_in_script.files_of(tmp_path / "train.py", found)
+        names_found = names_in_script.search(tmp_path / "train.py", {name})
+        own = names_in_script.files_of(tmp_path / "train.py", names_found)
         unused = names_in_script.find_unused([name], own, map(str, places), [str(frame)])
         return name not in unused
 
@@ -174,37 +178,24 @@ USED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", USED)
-def test_a_name_that_may_be_used_counts(written, case):
+UNUSED = {
+    "other names": {"script": "import frame\nframe.PPO()\ngetattr(x, 'learn')"},
+    "a package that has nothing of the framework": {"installed_pandas": "def read_csv(): ..."},
+}
+
+
+@pytest.mark.parametrize("case", [*USED, *UNUSED])
+def test_a_name_counts_where_it_may_be_used(written, case):
     """Wherever it is written, by the user or by a package that uses the framework."""
-    assert written(READ, **USED[case])
+    assert written(READ, **{**USED, **UNUSED}[case]) == (case in USED)
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        {"script": "import frame\nframe.PPO()\ngetattr(x, 'learn')"},
-        {"installed_pandas": "def read_csv(): ..."},
-    ],
-    ids=["the script", "a package that has nothing of the framework"],
-)
-def test_a_name_that_is_written_nowhere_does_not_count(written, texts):
-    """Another package's name is another."""
-    assert not written(READ, **texts)
-
-
-@pytest.mark.parametrize(
-    ("name", "used"),
-    [
-        ("frame.PPO.__init__", True),
-        ("frame.Base.__init__", True),
-        ("frame.Idle.__init__", False),
-        ("frame.Idle.__call__", True),
-    ],
-)
-def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(written, name, used):
+def test_a_class_is_used_by_its_heirs_and_an_operator_without_a_word(written):
     """Its parameters are those of what derives from it, under any other name of that."""
-    assert written(name, script="import frame\nframe.Mine()") == used
+    names = ("PPO.__init__", "Base.__init__", "Idle.__init__", "Idle.__call__")
+    script = "import frame\nframe.Mine()"
+    used = {name for name in names if written(f"frame.{name}", script=script)}
+    assert used == {"PPO.__init__", "Base.__init__", "Idle.__call__"}
 
 
 def test_what_cannot_be_read_may_use_every_name(tmp_path):
@@ -245,19 +236,19 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
     frame = tmp_path / "old" / "frame"
     frame.mkdir(parents=True)
     change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
-    found = Inventory(
+    inventory = Inventory(
         public=(change,), packages=(Package(name="frame", old=frame, new=None),),
         users=(str(tmp_path / "site-packages" / "zoo"),),
     )  # fmt: skip
-    assert (cascade._unused_names(found, None, options) == set()) == used
-    assert not cascade._unused_names(found, None, replace(options, accepted=None))
+    assert (cascade._unused_names(inventory, None, options) == set()) == used
+    assert not cascade._unused_names(inventory, None, replace(options, accepted=None))
 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
-    """The release notes are long; exit code 3 is for what a user has to change."""
+    """The release notes are long; exit code 3 is for names that a user has to change."""
     change = PublicChange(kind="gone", name=READ, file="f.py", line=1, summary="s")
-    found = Inventory(public=(change, replace(change, name=MODULE)))
-    states = {e.name: e.state for e in entries.list_metadata(found, frozenset([READ]))}
+    inventory = Inventory(public=(change, replace(change, name=MODULE)))
+    states = {e.name: e.state for e in entries.list_metadata(inventory, frozenset([READ]))}
     assert states == {READ: model.NO_EFFECT, MODULE: model.DIFFERS}
 
 
@@ -268,19 +259,16 @@ def _steps(names):
 
 
 def test_the_next_step_names_the_lines_or_says_that_there_are_none(tmp_path):
-    """Where a script was read, the reader is not sent to search it."""
+    """The reader need not search a script that was read."""
     script = tmp_path / "train.py"
-    script.write_text("from frame.logger import read_csv\n")
-    [step] = _steps(confirmed(script, {READ}))
-    assert step == (
-        "Change 1 line that names what is gone or incompatible: "
-        "train.py:1 from frame.logger import read_csv (ImportError: no frame.logger.read_csv)."
-    )
-    script.write_text("import frame\n")
-    [step] = _steps(confirmed(script, {READ}))
-    assert step == (
-        "Search your other code: train.py names nothing of what is gone or incompatible "
-        "(logger.read_csv)."
-    )
-    [step] = _steps(None)
-    assert step == "Search your code for what is gone or incompatible: logger.read_csv."
+    for text, expected in (
+        ("from frame.logger import read_csv\n",
+         "Change 1 line that names what is gone or incompatible: train.py:1 from frame.logger "
+         "import read_csv (ImportError: no frame.logger.read_csv)."),
+        ("import frame\n", "Search your other code: train.py names nothing of what is gone or "
+         "incompatible (logger.read_csv)."),
+    ):  # fmt: skip
+        script.write_text(text)
+        assert _steps(confirmed(script, {READ})) == [expected]
+    expected = "Search your code for what is gone or incompatible: logger.read_csv."
+    assert _steps(None) == [expected]

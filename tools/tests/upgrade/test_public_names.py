@@ -1,4 +1,4 @@
-"""What changed in the public names of a package is read from its source, and is complete."""
+"""Changes of the public names of a package are read from its source, and are complete."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from rlregress.errors import UserError
 from rlregress.upgrade import cached_folders, changed_functions, public_names, wheels
+from tools.tests.upgrade.small_packages import write_versions
 
 
 def package(folder, files):
@@ -25,7 +26,7 @@ def package(folder, files):
 
 
 @pytest.fixture
-def found(tmp_path):
+def compare_packages(tmp_path):
     """Compare two packages; the entries."""
 
     def compare(old, new):
@@ -42,41 +43,43 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_difference_is_one_entry(found, tmp_path, case):
+def test_every_difference_is_one_entry(compare_packages, tmp_path, case):
     """Each change that a caller can notice has its kind, its sentence, and whether it breaks."""
-    entries = found(CASES[case]["old"], CASES[case]["new"])
-    listed = [f"{e.kind}{'!' if e.breaks else ':'} {e.summary}" for e in entries]
-    assert sorted(listed) == sorted(CASES[case]["entries"])
+    entries = compare_packages(CASES[case]["old"], CASES[case]["new"])
+    summaries = [f"{e.kind}{'!' if e.breaks else ':'} {e.summary}" for e in entries]
+    assert sorted(summaries) == sorted(CASES[case]["entries"])
     # a package is read only if this says so
     pieces = changed_functions.find_changed(*([str(tmp_path / side / "p")] for side in "ab"))
-    assert public_names.can_differ(pieces) or not listed
+    assert public_names.can_differ(pieces) or not summaries
 
 
-def test_a_file_that_nests_too_deeply_is_unread(found):
+def test_a_file_that_nests_too_deeply_is_unread(compare_packages):
     """One sum of thousands of terms is no traceback, and the package is not compared."""
     terms = "+".join(["y"] * 10_000)
-    (entry_,) = found(f"X = {terms}", f"X = {terms} + 1")
+    (entry_,) = compare_packages(f"X = {terms}", f"X = {terms} + 1")
     assert (entry_.kind, entry_.name) == ("unread", "p")
 
 
-def test_an_entry_says_where(found):
-    """File and line are those of the new version, and of the old one for what is gone."""
-    entries = found("\n\ndef f(): pass\nX = 1", "\n\n\n\ndef f(x): pass")
+def test_an_entry_says_where(compare_packages):
+    """File and line are those of the new version, or of the old one for a removed name."""
+    entries = compare_packages("\n\ndef f(): pass\nX = 1", "\n\n\n\ndef f(x): pass")
     assert [(c.name, c.file, c.line) for c in entries] == [
         ("p.m.X", "p/m.py", 4),
         ("p.m.f", "p/m.py", 5),
     ]
 
 
-def test_nothing_is_executed(found, tmp_path):
+def test_nothing_is_executed(compare_packages, tmp_path):
     """A package is read, not imported."""
     trap = f"open({str(tmp_path / 'executed')!r}, 'w')\n"
-    assert [c.summary for c in found(trap + "X = 1", trap)] == ["attribute p.m.X is gone"]
+    assert [c.summary for c in compare_packages(trap + "X = 1", trap)] == [
+        "attribute p.m.X is gone"
+    ]
     assert not (tmp_path / "executed").exists()
 
 
 def test_a_folder_that_is_no_package_is_refused(tmp_path):
-    """What was given and what was expected are one sentence."""
+    """The sentence has the folder and the expected one."""
     with pytest.raises(UserError, match="is no package; expected a folder with an __init__.py"):
         public_names.changes(tmp_path, tmp_path)
 
@@ -106,7 +109,7 @@ RELEASES = {
 @pytest.mark.nightly
 @pytest.mark.parametrize("versions", RELEASES, ids=" ".join)
 def test_what_a_changelog_lists_is_found(versions):
-    """Of real releases, every public name that the changelog lists is an entry."""
+    """Every public name that the changelog of a real release lists is an entry."""
     old, new = (released("stable-baselines3", "stable_baselines3", v) for v in versions)
     entries = {(c.kind, c.summary) for c in public_names.changes(Path(old), Path(new))}
     assert RELEASES[versions] <= entries
@@ -157,11 +160,8 @@ _EDITS = [
 def test_what_functions_compute_alone_needs_no_reading(tmp_path, old, new, computes):
     """No public name differs if only bodies of functions do, and then no package need be read."""
     assert old in _EDITED
-    folders = []
-    for side, text in (("a", _EDITED), ("b", _EDITED.replace(old, new, 1))):
-        folders.append(tmp_path / side / "package")
-        folders[-1].mkdir(parents=True)
-        (folders[-1] / "__init__.py").write_text(text)
-    pieces = changed_functions.find_changed(*([str(folder)] for folder in folders))
+    changed = _EDITED.replace(old, new, 1)
+    folders = write_versions(tmp_path, {"__init__.py": _EDITED}, {"__init__.py": changed})
+    pieces = changed_functions.find_changed(*folders)
     assert public_names.can_differ(pieces) != computes
-    assert not (computes and public_names.changes(*folders))
+    assert not (computes and public_names.changes(*(Path(folder) for (folder,) in folders)))

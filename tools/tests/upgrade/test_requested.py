@@ -1,4 +1,4 @@
-"""What can be asked of an upgrade gate, and which frameworks and physics it then concerns."""
+"""Requests of an upgrade gate, and the frameworks and physics that they concern."""
 
 from __future__ import annotations
 
@@ -31,71 +31,70 @@ def lock(tmp_path):
     return written
 
 
-def test_requirements_are_canonical_and_sorted():
-    """The order, the separators and the spelling of a requirement set do not make another set."""
-    first = requested.parse("Torch_RL==0.13.3  tensordict==0.13.0")
-    second = requested.parse("tensordict==0.13.0, Torch_RL==0.13.3")
-    assert first.key == second.key
-    assert first.packages == {"torch-rl", "tensordict"}
+@pytest.mark.parametrize(
+    ("text", "requirements"),
+    [
+        ("Torch_RL==0.13.3  tensordict==0.13.0", ("tensordict==0.13.0", "torch-rl==0.13.3")),
+        ("tensordict==0.13.0, Torch_RL==0.13.3", ("tensordict==0.13.0", "torch-rl==0.13.3")),
+        ("numpy==2.0 NumPy==2.0", ("numpy==2.0",)),
+        (" installed ", ()),
+    ],
+)
+def test_requirements_are_canonical_and_sorted(text, requirements):
+    """Order, separators and spelling do not make another set; the same pin twice is one."""
+    assert requested.parse(text).requirements == requirements
 
 
-def test_what_is_installed_asks_for_nothing():
-    """``installed`` is a side without requirements."""
-    assert requested.parse(" installed ").requirements == ()
+def test_the_pins_of_a_base_are_added():
+    """Except where the side has its own."""
+    side = requested.parse("torchrl==0.9.2 numpy==2.0.0").on(["numpy==1.26.4", "gymnasium==0.29.1"])
+    assert side.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
+    assert side.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
 
 
 @pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
 def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
     """Both stand for the package, and the output says so where the user wrote another name."""
     package = frameworks.get("sb3").framework.packages[0]
-    found = requested.parse(f"{name}==2.8.0 gymnasium==1.0.0")
-    assert found.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
+    request = requested.parse(f"{name}==2.8.0 gymnasium==1.0.0")
+    assert request.requirements == ("gymnasium==1.0.0", f"{package}==2.8.0")
     text = (
         () if name == "stable_baselines3" else (f"{name} is understood as the package {package}",)
     )
-    assert found.understood == text
-
-
-def test_two_versions_of_one_package_are_refused():
-    """A side has one version of a package; the same pin twice is one pin."""
-    with pytest.raises(UserError, match="contradicts itself: numpy==1.0 and numpy==2.0"):
-        requested.parse("numpy==2.0 numpy==1.0")
-    assert requested.parse("numpy==2.0 NumPy==2.0").requirements == ("numpy==2.0",)
-
-
-def test_a_side_is_put_on_a_base():
-    """The pins of a base are added, except where the side has its own."""
-    side = requested.parse("torchrl==0.9.2 numpy==2.0.0").on(["numpy==1.26.4", "gymnasium==0.29.1"])
-    assert side.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
-    assert side.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
+    assert request.understood == text
 
 
 @pytest.mark.parametrize(
-    "text", ["gymnasium", "gymnasium>=1.0", "gymnasium==1.*", "gymnasium==1,!=1"]
-)
-def test_a_requirement_without_one_version_is_refused(text):
+    ("text", "message"),
+    [
+        *((text, "not pinned|no requirement")
+          for text in ("gymnasium", "gymnasium>=1.0", "gymnasium==1.*", "gymnasium==1,!=1")),
+        ("numpy==2.0 numpy==1.0", "contradicts itself: numpy==1.0 and numpy==2.0"),
+        # a mistyped folder or file is handed to no installer
+        ("./no/such/tree", "no folder and no file"),
+        *((name, f"'{name}' is no folder and no file")
+          for name in ("nothere.txt", "poetry.lock", "environment.yml")),
+    ],
+)  # fmt: skip
+def test_what_names_no_version_is_refused(text, message, tmp_path, monkeypatch):
     """A side that is not pinned would be another one tomorrow."""
-    with pytest.raises(UserError, match="not pinned|no requirement"):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=message):
         requested.parse(text)
 
 
-def test_a_path_that_does_not_exist_is_no_requirement():
-    """A mistyped folder is named as such, not handed to pip."""
-    with pytest.raises(UserError, match="no folder and no file"):
-        requested.parse("./no/such/tree")
-
-
-def test_a_lock_file_is_read_as_pip_reads_it(lock):
-    """Comments, hashes, markers and editable projects of a lock file are no pins."""
-    path = lock(
-        "# made by a tool",
-        "numpy==2.0.0 \\",
-        "    --hash=sha256:0123",
-        "scipy==1.14.0  # a comment",
-        "-e .",
-        'pywin32==300 ; sys_platform == "win32"',
+def test_a_lock_file_is_read_as_pip_reads_it(tmp_path):
+    """A byte order mark, comments, hashes, markers and editable projects are no pins."""
+    text = (
+        "# made by a tool\nnumpy==2.0.0 \\\n    --hash=sha256:0123\nscipy==1.14.0  # a comment\n"
+        '-e .\npywin32==300 ; sys_platform == "win32"\n'
     )
-    assert requested.parse(path).requirements == ("numpy==2.0.0", "scipy==1.14.0")
+    for name, start in (("plain.txt", ""), ("marked.txt", "numpy==2.0.0\n")):
+        coding = "utf-8-sig" if start else "utf-8"
+        (tmp_path / name).write_text(start + text, encoding=coding)
+        assert requested.parse(str(tmp_path / name)).requirements == (
+            "numpy==2.0.0", "scipy==1.14.0"
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -143,11 +142,15 @@ def _moves_physics(old, new):
     return Pair(*sides, affected.packages(old, new), (), {}).moves_physics
 
 
-def test_a_framework_is_concerned_by_its_own_packages():
-    """Only the framework whose package is pinned is asked."""
+def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
+    """By a pin of its package, or a working tree that holds it, at its top or below ``src``."""
     for name in ("sb3", "torchrl"):
         package = frameworks.get(name).framework.packages[0]
         assert _names(f"{package}==0.0.1", "installed") == [name]
+    package = tmp_path / "src" / frameworks.get("sb3").framework.modules[0]
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    assert _names("installed", str(tmp_path)) == ["sb3"]
 
 
 def test_what_all_stand_on_concerns_all_that_are_installed():
@@ -157,30 +160,31 @@ def test_what_all_stand_on_concerns_all_that_are_installed():
 
 
 def test_only_pins_that_differ_between_lock_files_count(lock):
-    """Of two lock files, what both pin alike concerns nobody."""
+    """Equal pins of two lock files concern nobody."""
     package = frameworks.get("sb3").framework.packages[0]
     old = requested.parse(lock(f"{package}==2.0.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="a"))
     new = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
     assert affected.packages(old, new) == {package}
     assert [adapter.name for adapter in affected.adapters(old, new, {package})] == ["sb3"]
     assert not _moves_physics(old, new)
-
-
-def test_a_pin_of_what_is_installed_is_no_change(lock):
-    """A lock file that pins what is installed differs from it only where it pins another thing."""
-    path = lock(f"gymnasium=={VERSION}", "torchrl==0.1.0")
-    assert affected.packages(requested.parse(path), requested.parse("installed")) == {"torchrl"}
+    # nor does a pin of the installed version
+    pins = requested.parse(lock(f"gymnasium=={VERSION}", "torchrl==0.1.0"))
+    assert affected.packages(pins, requested.parse("installed")) == {"torchrl"}
 
 
 def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, tmp_path):
     """A raised tool is acquitted without running anything: a bot raises those as well."""
     old, new = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
     assert _names(old, new) == []
-    found = cascade.run(Options(old, new, tmp_path))
-    assert (found.verdict, found.exit_code) == ("unchanged", 0)
-    assert found.judgement.headline == "unchanged: nothing that has an effect differs"
+    result = cascade.run(Options(old, new, tmp_path))
+    assert (result.verdict, result.exit_code) == ("unchanged", 0)
+    assert result.judgement.headline == "unchanged: nothing that has an effect differs"
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
-    (section,) = [of for of in upgrade_page.page(found, facts).sections if of.id == "entries"]
+    (section,) = [
+        section_
+        for section_ in upgrade_page.page(result, facts).sections
+        if section_.id == "entries"
+    ]
     [[kind, name, *_]] = section.parts[-1].parts[0].rows
     assert (kind, name) == ("package", "typer")
     assert _names(old, old) == []
@@ -189,14 +193,18 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
 def test_lock_files_that_differ_in_what_may_matter_are_not_acquitted(lock, tmp_path):
     """A package that requires NumPy may train something, and nothing here has run it."""
     old, new = lock("scipy==1.0.0", "numpy==2.0.0", name="a"), lock("scipy==1.1.0", "numpy==2.0.0")
-    found = cascade.run(Options(old, new, tmp_path))
-    assert (found.verdict, found.exit_code) == ("partly checked", 2)
+    result = cascade.run(Options(old, new, tmp_path))
+    assert (result.verdict, result.exit_code) == ("partly checked", 2)
 
 
-def test_a_package_below_no_framework_is_refused():
-    """What no framework here stands on cannot be judged."""
-    with pytest.raises(UserError, match="concerns no framework"):
-        _names("typer==0.1.0", "installed")
+@pytest.mark.parametrize(
+    ("old", "message"),
+    [("typer==0.1.0", "concerns no framework"), ("installed", "old and new are")],
+)
+def test_what_cannot_be_judged_is_refused(old, message):
+    """A package that no framework needs, and the installed version as both old and new."""
+    with pytest.raises(UserError, match=message):
+        _names(old, "installed")
 
 
 def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_does():
@@ -207,20 +215,6 @@ def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_
     assert _names(package, "installed", "sb3") == ["sb3"]
     assert _names(f"{package} torchrl==0.0.1", "installed", "torchrl") == ["torchrl"]
     assert _names(f"{package} gymnasium==0.0.1", "installed", "torchrl") == ["torchrl"]
-
-
-def test_the_same_on_both_sides_is_refused():
-    """There is no upgrade from what is installed to what is installed."""
-    with pytest.raises(UserError, match="old and new are both"):
-        _names("installed", "installed")
-
-
-def test_a_tree_concerns_the_framework_that_it_holds(tmp_path):
-    """A working tree is known by its package, at its top or below ``src``."""
-    package = tmp_path / "src" / frameworks.get("sb3").framework.modules[0]
-    package.mkdir(parents=True)
-    (package / "__init__.py").write_text("")
-    assert _names("installed", str(tmp_path)) == ["sb3"]
 
 
 @pytest.fixture
@@ -254,7 +248,7 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
 
 
 def test_a_file_that_is_gone_and_a_folder_are_no_release(changed_copy):
-    """What was removed, and what was installed from a folder or a commit."""
+    """A file was removed, or the package was installed from a folder or a commit."""
     (changed_copy.parent / "gymnasium" / "core.py").unlink()
     assert installed.why_no_release("gymnasium") == "gymnasium/core.py is gone"
     installed.why_no_release.cache_clear()
@@ -282,24 +276,10 @@ def test_what_is_installed_here_is_its_release():
 def test_a_file_that_pip_does_not_install_from_comes_with_the_command_that_exports_it(
     name, text, message, tmp_path
 ):
-    """The sentence names the file, what was expected, and what writes that."""
+    """The sentence names the file, the expected kind, and the command that writes it."""
     (tmp_path / name).write_text(text)
     with pytest.raises(UserError, match=f"{name} is of a format .* requirements.txt: .*{message}"):
         requested.parse(str(tmp_path / name))
-
-
-@pytest.mark.parametrize("name", ["nothere.txt", "poetry.lock", "environment.yml"])
-def test_a_file_that_is_not_there_is_no_package(name, tmp_path, monkeypatch):
-    """Nobody means a package that is called so."""
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=f"'{name}' is no folder and no file"):
-        requested.parse(name)
-
-
-def test_a_mark_of_byte_order_is_no_part_of_a_requirement(tmp_path):
-    """An editor of another system puts it at the beginning of a file."""
-    (tmp_path / "pins.txt").write_text("numpy==2.0.0\n", encoding="utf-8-sig")
-    assert requested.parse(str(tmp_path / "pins.txt")).requirements == ("numpy==2.0.0",)
 
 
 def test_an_empty_folder_is_named_itself(tmp_path):

@@ -1,4 +1,4 @@
-"""What two versions of a distribution declare is compared, and nothing is executed for it."""
+"""Declarations of two versions of a distribution are compared without executing anything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.requirements import Declared, changes, declared, declared_by_tree
 
 
-def of(*rows, python="", **fields):
+def declare(*rows, python="", **fields):
     """A declaration with these requirements."""
     return Declared(
         requires=tuple(map(Requirement, rows)), requires_python=SpecifierSet(python), **fields
@@ -32,59 +32,61 @@ URL, OTHER_URL = "x @ https://a.org/x.whl", "x @ https://b.org/x.whl"
 EXTRA = {"extras": frozenset({"plot"})}
 REQUIREMENTS = {
     "a raised lower bound": (
-        of("torch>=2.3,<3.0"), of("torch>=2.8,<3.0"),
+        declare("torch>=2.3,<3.0"), declare("torch>=2.8,<3.0"),
         ["requirement: needs torch<3.0,>=2.8 (was torch<3.0,>=2.3)"]),
-    "another order": (of("numpy>=1,<2"), of("NumPy <2, >=1"), []),
-    "gone": (of("x>=1"), of(), ["requirement: no longer installed: x"]),
-    "new": (of(), of("x>=1"), ["requirement: newly installed: x>=1"]),
+    "another order": (declare("numpy>=1,<2"), declare("NumPy <2, >=1"), []),
+    "gone": (declare("x>=1"), declare(), ["requirement: no longer installed: x"]),
+    "new": (declare(), declare("x>=1"), ["requirement: newly installed: x>=1"]),
     "into an extra": (
-        of("x", **EXTRA), of("x; extra=='plot'", **EXTRA),
+        declare("x", **EXTRA), declare("x; extra=='plot'", **EXTRA),
         ["requirement: no longer installed: x (an extra now: plot)",
          "requirement: extra plot: newly installed: x"]),
     "out of an extra": (
-        of("x; extra=='plot'", **EXTRA), of("x", **EXTRA),
+        declare("x; extra=='plot'", **EXTRA), declare("x", **EXTRA),
         ["requirement: newly installed: x",
          "requirement: extra plot: no longer installed: x"]),
     "within an extra": (
-        of("x; extra=='plot'", **EXTRA), of("x>=2; extra=='plot'", **EXTRA),
+        declare("x; extra=='plot'", **EXTRA), declare("x>=2; extra=='plot'", **EXTRA),
         ["requirement: extra plot: needs x>=2 (was x)"]),
     "an extra of what is required": (
-        of("x[y]"), of("x"), ["requirement: needs x (was x[y])"]),
-    "a condition that holds here both times": (of("x"), of("x; python_version>'3'"), []),
+        declare("x[y]"), declare("x"), ["requirement: needs x (was x[y])"]),
+    "a condition that holds here both times": (declare("x"), declare("x; python_version>'3'"), []),
     "a condition that no longer holds here": (
-        of("x"), of("x; python_version<'3'"), ["requirement: no longer installed: x"]),
+        declare("x"), declare("x; python_version<'3'"), ["requirement: no longer installed: x"]),
     "for other interpreters alone": (
-        of("x>=1; python_version<'3'"), of("x>=2; python_version<'3'"), []),
+        declare("x>=1; python_version<'3'"), declare("x>=2; python_version<'3'"), []),
     "two rows for one distribution": (
-        of("x>=1", "x<9"), of("x>=1", "x<8"), ["requirement: needs x<8,>=1 (was x<9,>=1)"]),
+        declare("x>=1", "x<9"), declare("x>=1", "x<8"),
+        ["requirement: needs x<8,>=1 (was x<9,>=1)"]),
     "from another place": (
-        of("x"), of(URL),
+        declare("x"), declare(URL),
         [f"requirement: needs {Requirement(URL)} (was x)"]),
     "from a second place": (
-        of(URL), of(URL, OTHER_URL), [f"requirement: needs {URL},https://b.org/x.whl (was {URL})"]),
+        declare(URL), declare(URL, OTHER_URL),
+        [f"requirement: needs {URL},https://b.org/x.whl (was {URL})"]),
     "one of two places": (
-        of(URL, OTHER_URL), of(URL, "x @ https://c.org/x.whl"),
+        declare(URL, OTHER_URL), declare(URL, "x @ https://c.org/x.whl"),
         [f"requirement: needs {URL},https://c.org/x.whl (was {URL},https://b.org/x.whl)"]),
     "a place beside versions": (
-        of(URL, "x>=1"), of("x>=1"), [f"requirement: needs x>=1 (was {URL},>=1)"]),
+        declare(URL, "x>=1"), declare("x>=1"), [f"requirement: needs x>=1 (was {URL},>=1)"]),
     "the same version in other words": (
-        of("x>=1.0,==2.0rc1"), of("x >= 1.0.0, == 2.0.rc1"), []),
+        declare("x>=1.0,==2.0rc1"), declare("x >= 1.0.0, == 2.0.rc1"), []),
     "other versions of one release": (
-        of("x~=1.0"), of("x~=1.0.0"), ["requirement: needs x~=1.0.0 (was x~=1.0)"]),
-    "the same Python in other words": (of(python=">=3.9"), of(python=">=3.9.0"), []),
+        declare("x~=1.0"), declare("x~=1.0.0"), ["requirement: needs x~=1.0.0 (was x~=1.0)"]),
+    "the same Python in other words": (declare(python=">=3.9"), declare(python=">=3.9.0"), []),
     "Python": (
-        of(python=">=3.9"), of(python=">=3.10"),
+        declare(python=">=3.9"), declare(python=">=3.10"),
         ["python: python >=3.10 (was >=3.9)"]),
-    "an extra that is gone": (of(**EXTRA), of(), ["extra: extra plot is gone"]),
+    "an extra that is gone": (declare(**EXTRA), declare(), ["extra: extra plot is gone"]),
     "an extra that is new": (
-        of(), of("x; extra=='plot'", **EXTRA), ["extra: extra plot is new"]),
+        declare(), declare("x; extra=='plot'", **EXTRA), ["extra: extra plot is new"]),
     "an entry point": (
-        of(entry_points={"one of g": "a:f", "two of g": "a:f"}),
-        of(entry_points={"two of g": "a:g", "three of g": "a:f"}),
+        declare(entry_points={"one of g": "a:f", "two of g": "a:f"}),
+        declare(entry_points={"two of g": "a:g", "three of g": "a:f"}),
         ["entry point: entry point one of g is gone",
          "entry point: entry point three of g is new",
          "entry point: entry point two of g points at a:g (was a:f)"]),
-    "nothing": (of("x>=1", **EXTRA), of("x>=1", **EXTRA), []),
+    "nothing": (declare("x>=1", **EXTRA), declare("x>=1", **EXTRA), []),
 }  # fmt: skip
 
 
@@ -97,10 +99,10 @@ def test_every_difference_is_one_sentence(case):
 
 def test_what_was_not_read_is_never_equal():
     """A field that could not be read is a change of its own, and is not compared."""
-    unread = of("x", python=">=3", unread={"install_requires": "setup.py:3"})
+    unread = declare("x", python=">=3", unread={"install_requires": "setup.py:3"})
     sentence = "unread: what it declares of install_requires was not read: setup.py:3"
     assert sentences(unread, unread) == [sentence]
-    assert sentences(unread, of("y", python=">=4")) == [
+    assert sentences(unread, declare("y", python=">=4")) == [
         sentence, "python: python >=4 (was >=3)",
     ]  # fmt: skip
 
@@ -108,25 +110,33 @@ def test_what_was_not_read_is_never_equal():
 # -- what is declared ------------------------------------------------------------------------------
 
 
+METADATA = b"Metadata-Version: 2.1\nName: A.a\nVersion: 1\n"
+
+
+def read_metadata(folder, **files):
+    """Return the declaration of an installed distribution of these files."""
+    info = folder / "a-1.dist-info"
+    info.mkdir(parents=True)
+    for name, content in {"METADATA": METADATA, **files}.items():
+        (info / name).write_bytes(content)
+    (distribution,) = importlib.metadata.distributions(path=[str(folder)])
+    return declared(distribution)
+
+
 def test_an_installed_distribution_is_read_from_its_metadata(tmp_path):
     """Requirements, Python, extras and entry points; a row nobody can read is reported."""
-    info = tmp_path / "a-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: A.a\nVersion: 1\n"
-        "Requires-Python: >=3.9\nRequires-Python: <4\n"
-        "Provides-Extra: Plot\nRequires-Dist: x>=1.\n"
+    text = METADATA + (
+        b"Requires-Python: >=3.9\nRequires-Python: <4\nProvides-Extra: Plot\nRequires-Dist: x>=1.\n"
     )
-    (info / "entry_points.txt").write_text("[g]\none = a:f\n")
-    (distribution,) = importlib.metadata.distributions(path=[str(tmp_path)])
-    found = declared(distribution)
-    assert (found.version, found.requires_python) == ("1", "<4,>=3.9")
-    assert [str(row) for row in found.requires] == ["x>=1"]
-    assert found.extras == {"plot"}
-    assert found.entry_points == {"one of g": "a:f"}
-    with (info / "METADATA").open("a") as file:
-        file.write("Requires-Dist: ?? what\n")
-    assert "?? what" in declared(distribution).unread["install_requires"]
+    declaration = read_metadata(
+        tmp_path, METADATA=text, **{"entry_points.txt": b"[g]\none = a:f\n"}
+    )
+    assert (declaration.version, declaration.requires_python) == ("1", "<4,>=3.9")
+    assert [str(row) for row in declaration.requires] == ["x>=1"]
+    assert declaration.extras == {"plot"}
+    assert declaration.entry_points == {"one of g": "a:f"}
+    damaged = read_metadata(tmp_path / "damaged", METADATA=text + b"Requires-Dist: ?? what\n")
+    assert "?? what" in damaged.unread["install_requires"]
 
 
 @pytest.mark.parametrize(
@@ -142,12 +152,7 @@ def test_an_installed_distribution_is_read_from_its_metadata(tmp_path):
 )
 def test_damaged_metadata_is_not_read(file, content, tmp_path):
     """It is no traceback, and never taken to declare nothing."""
-    info = tmp_path / "a-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: a\nVersion: 1\n")
-    (info / file).write_bytes(content)
-    (distribution,) = importlib.metadata.distributions(path=[str(tmp_path)])
-    assert declared(distribution).unread
+    assert read_metadata(tmp_path, **{file: content}).unread
 
 
 PYPROJECT = """
@@ -213,122 +218,94 @@ def tree(folder, files):
 @pytest.mark.parametrize("case", TREES)
 def test_a_tree_declares_the_same_in_each_of_its_files(tmp_path, case):
     """Whichever file declares it, and without executing any."""
-    found = tree(tmp_path, TREES[case])
-    assert not found.unread
-    assert (found.version, found.requires_python) == ("1", ">=3.9")
-    assert found.extras == {"plot"}
-    assert found.entry_points == {"one of console_scripts": "a:f"}
-    assert [(r.name, str(r.specifier)) for r in found.requires] == [
+    declaration = tree(tmp_path, TREES[case])
+    assert not declaration.unread
+    assert (declaration.version, declaration.requires_python) == ("1", ">=3.9")
+    assert declaration.extras == {"plot"}
+    assert declaration.entry_points == {"one of console_scripts": "a:f"}
+    assert [(r.name, str(r.specifier)) for r in declaration.requires] == [
         ("x", ">=1"), ("y", ""), ("z", "<2"),
     ]  # fmt: skip
-    expected = of(
+    expected = declare(
         "x>=1", "y; python_version>'3'", "z<2; python_version>'3' and extra=='plot'",
-        python=">=3.9", entry_points=found.entry_points, **EXTRA,
+        python=">=3.9", entry_points=declaration.entry_points, **EXTRA,
     )  # fmt: skip
-    assert changes(found, expected) == []
+    assert changes(declaration, expected) == []
 
 
+#: file, its text, a field that is not read, and why
 UNREAD = {
     "a call": (
-        "setup.py",
-        SETUP.replace("core + [", "read() + ["),
-        "install_requires",
-        "setup.py:7",
-    ),
+        "setup.py", SETUP.replace("core + [", "read() + ["), "install_requires", "setup.py:7"),
     "a list that is appended to": (
-        "setup.py",
-        SETUP.replace("setup(\n", "core.append('w')\nsetup(\n"),
-        "install_requires",
-        "setup.py:8",
-    ),
+        "setup.py", SETUP.replace("setup(\n", "core.append('w')\nsetup(\n"), "install_requires",
+        "setup.py:8"),
     "a list that is added to": (
-        "setup.py",
-        SETUP.replace("setup(\n", "core += ['w']\nsetup(\n"),
-        "install_requires",
-        "setup.py:8",
-    ),
+        "setup.py", SETUP.replace("setup(\n", "core += ['w']\nsetup(\n"), "install_requires",
+        "setup.py:8"),
     "a name bound twice": (
-        "setup.py",
-        SETUP.replace("setup(\n", "core = ['w']\nsetup(\n"),
-        "install_requires",
-        "setup.py:8",
-    ),
+        "setup.py", SETUP.replace("setup(\n", "core = ['w']\nsetup(\n"), "install_requires",
+        "setup.py:8"),
     "arguments as **": (
-        "setup.py",
-        "from setuptools import setup\nsetup(name='a', **facts)\n",
-        "extras_require",
-        "setup.py:2",
-    ),
+        "setup.py", "from setuptools import setup\nsetup(name='a', **facts)\n", "extras_require",
+        "setup.py:2"),
     "a file of requirements": (
-        "setup.cfg",
-        "[options]\ninstall_requires = file: r.txt\n",
-        "install_requires",
-        "setup.cfg takes install_requires from another file",
-    ),
+        "setup.cfg", "[options]\ninstall_requires = file: r.txt\n", "install_requires",
+        "setup.cfg takes install_requires from another file"),
     "a file that pyproject.toml names": (
-        "pyproject.toml",
-        DYNAMIC + '[tool.setuptools.dynamic]\ndependencies = {file = "r.txt"}\n',
-        "install_requires",
-        "takes dependencies from another file",
-    ),
+        "pyproject.toml", DYNAMIC + '[tool.setuptools.dynamic]\ndependencies = {file = "r.txt"}\n',
+        "install_requires", "takes dependencies from another file"),
     "what the build decides on": (
-        "pyproject.toml",
-        DYNAMIC,
-        "install_requires",
-        "the build decides on install_requires",
-    ),
+        "pyproject.toml", DYNAMIC, "install_requires",
+        "the build decides on install_requires"),
     "poetry": ("pyproject.toml", "[tool.poetry]\nname='a'\n", "install_requires", "poetry"),
     "broken TOML": (
-        "pyproject.toml",
-        "[project\n",
-        "entry_points",
-        "pyproject.toml cannot be read",
-    ),
+        "pyproject.toml", "[project\n", "entry_points", "pyproject.toml cannot be read"),
     "broken Python": ("setup.py", "setup(\n", "extras_require", "setup.py cannot be read"),
     "no file": ("README", "", "python_requires", "no [project] in pyproject.toml"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", UNREAD)
 def test_what_is_no_literal_is_reported_with_its_line(tmp_path, case):
     """A tree is never taken to declare nothing where it declares something unreadable."""
     name, text, field, expected = UNREAD[case]
-    found = tree(tmp_path, {name: text})
-    assert expected in found.unread[field]
-    assert field in [c.package for c in changes(found, found) if c.kind == "unread"]
+    declaration = tree(tmp_path, {name: text})
+    assert expected in declaration.unread[field]
+    assert field in [c.package for c in changes(declaration, declaration) if c.kind == "unread"]
 
 
 # -- what a change means for the environment that was checked --------------------------------------
 
 NEVER = "python_version < '3'"
-HERE = {"numpy": "2.1.0", "torch": "2.8.0", "python": "3.11.7"}
+INSTALLED = {"numpy": "2.1.0", "torch": "2.8.0", "python": "3.11.7"}
 MEANT = {
-    "newly required, and another version is here": (of(), of("numpy<2"), [False]),
-    "newly required, and here": (of(), of("numpy>=2"), [True]),
-    "newly required, and not here": (of(), of("scipy"), [False]),
-    "newly required from elsewhere": (of(), of("numpy @ https://x.org/n.whl"), [False]),
-    "raised to what is here": (of("torch>=2.3"), of("torch>=2.8"), [True]),
-    "raised above what is here": (of("torch>=2.3"), of("torch>=2.9"), [False]),
-    "widened, and what is here is in it": (of("numpy<2.2"), of("numpy<3"), [True]),
-    "widened, and what is here is not in it": (of("numpy<1.2"), of("numpy<2"), [False]),
-    "widened, and not here": (of("scipy<1"), of("scipy<2"), [False]),
-    "with fewer extras": (of("numpy[fast]"), of("numpy"), [False]),
-    "with more extras": (of("numpy"), of("numpy[fast]"), [True]),
-    "no longer required": (of("numpy"), of(), [False]),
-    "of another interpreter": (of(), of(f"scipy; {NEVER}"), []),
-    "a Python that is here": (of(), of(python=">=3.11"), [True]),
-    "one that is not": (of(python=">=3.9"), of(python=">=3.12"), [False]),
-    "any Python": (of(python=">=3.9"), of(), [True]),
+    "newly required, and another version is here": (declare(), declare("numpy<2"), [False]),
+    "newly required, and here": (declare(), declare("numpy>=2"), [True]),
+    "newly required, and not here": (declare(), declare("scipy"), [False]),
+    "newly required from elsewhere": (declare(), declare("numpy @ https://x.org/n.whl"), [False]),
+    "raised to what is here": (declare("torch>=2.3"), declare("torch>=2.8"), [True]),
+    "raised above what is here": (declare("torch>=2.3"), declare("torch>=2.9"), [False]),
+    "widened, and what is here is in it": (declare("numpy<2.2"), declare("numpy<3"), [True]),
+    "widened, and what is here is not in it": (declare("numpy<1.2"), declare("numpy<2"), [False]),
+    "widened, and not here": (declare("scipy<1"), declare("scipy<2"), [False]),
+    "with fewer extras": (declare("numpy[fast]"), declare("numpy"), [False]),
+    "with more extras": (declare("numpy"), declare("numpy[fast]"), [True]),
+    "no longer required": (declare("numpy"), declare(), [False]),
+    "of another interpreter": (declare(), declare(f"scipy; {NEVER}"), []),
+    "a Python that is here": (declare(), declare(python=">=3.11"), [True]),
+    "one that is not": (declare(python=">=3.9"), declare(python=">=3.12"), [False]),
+    "any Python": (declare(python=">=3.9"), declare(), [True]),
     "an entry point elsewhere": (
-        of(entry_points={"x of g": "a:f"}), of(entry_points={"x of g": "a:h"}), [False]),
-    "a new entry point": (of(), of(entry_points={"x of g": "a:f"}), [True]),
-    "an entry point that is gone": (of(entry_points={"x of g": "a:f"}), of(), [False]),
+        declare(entry_points={"x of g": "a:f"}), declare(entry_points={"x of g": "a:h"}), [False]),
+    "a new entry point": (declare(), declare(entry_points={"x of g": "a:f"}), [True]),
+    "an entry point that is gone": (declare(entry_points={"x of g": "a:f"}), declare(), [False]),
     "in an extra that nobody asked for": (
-        of(extras=frozenset({"plot"})),
-        of("scipy; extra == 'plot'", extras=frozenset({"plot"})), [True]),
+        declare(extras=frozenset({"plot"})),
+        declare("scipy; extra == 'plot'", extras=frozenset({"plot"})), [True]),
     "in an extra that was asked for": (
-        of(extras=frozenset({"mine"})),
-        of("numpy<2; extra == 'mine'", "torch; extra == 'mine'", extras=frozenset({"mine"})),
+        declare(extras=frozenset({"mine"})),
+        declare("numpy<2; extra == 'mine'", "torch; extra == 'mine'", extras=frozenset({"mine"})),
         [False, True]),
 }  # fmt: skip
 
@@ -337,9 +314,9 @@ MEANT = {
 def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it(case):
     """Everything else of what two versions declare counts as different."""
     old, new, expected = MEANT[case]
-    found = Inventory(
-        requirements=tuple(changes(old, new)), installed=HERE, extras=frozenset({"mine"})
+    inventory = Inventory(
+        requirements=tuple(changes(old, new)), installed=INSTALLED, extras=frozenset({"mine"})
     )
-    listed = entries.list_metadata(found)
-    assert [each.state == model.NO_EFFECT for each in listed] == expected
-    assert [bool(each.reason) for each in listed] == expected
+    rows = entries.list_metadata(inventory)
+    assert [row.state == model.NO_EFFECT for row in rows] == expected
+    assert [bool(row.reason) for row in rows] == expected

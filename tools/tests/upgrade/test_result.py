@@ -1,4 +1,4 @@
-"""From what was found on two sides to one verdict, one exit code and one report."""
+"""From the findings on two versions to one verdict, one exit code and one report."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def report(result):
 
 
 def steps(**given):
-    """What to do about an upgrade."""
+    """Return the next steps of an upgrade."""
     return upgrade_page.cards(upgrade(**given), FACTS)[0].steps
 
 
@@ -173,7 +173,7 @@ def missing(count=1, side="new", why="error", error_origin="suite"):
 
 
 def judged(verdict):
-    """What the trainings say."""
+    """Return the verdict of the trainings."""
     return ReturnsVerdict(verdict=verdict, lines=("cell: " + verdict,))
 
 
@@ -266,7 +266,7 @@ def test_events_that_are_not_compared_are_counted_in_every_report():
 
 
 def test_another_divergence_or_error_is_another_entry():
-    """What somebody has accepted of a training holds for that, and for nothing else of it."""
+    """An accepted entry of a training covers no other divergence or error of it."""
     parted = traced(verdict="diverged")
     twice = small_traces.divergence(
         LOSS, small_traces.loss(276, value=33.6, file=FILE, function="train")
@@ -346,7 +346,7 @@ def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path)
 
 
 def test_no_sentence_of_the_brief_report_is_cut():
-    """What has no room is counted; a single long step is printed whole."""
+    """Further sentences are counted; a single long step is printed whole."""
     changed = [f"the function {n} {'does something else ' * 5}" for n in range(4)]
     command = f"rlregress trace {'--long ' * 60}end"
     card = Card("The upgrade", Badge("changed"), "", changed=changed, steps=[Step("Run", command)])
@@ -400,7 +400,7 @@ def test_every_entry_is_in_the_data_and_what_is_not_the_same_on_the_page(tmp_pat
     made = upgrade(of(PARTED), other_packages=beside)
     upgrade_command.write(made, tmp_path, FACTS)
     data = json.loads((tmp_path / "upgrade.json").read_text())
-    assert data["schema"] == upgrade_data.SCHEMA
+    assert (data["schema"], data["exit_code"]) == (upgrade_data.SCHEMA, made.exit_code)
     assert sorted(row["key"] for row in data["entries"]) == sorted(e.key for e in made.entries)
     page = (tmp_path / "upgrade.html").read_text()
     for each in beside:
@@ -476,7 +476,7 @@ def test_only_traces_that_part_are_recorded_again():
 
 
 def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
-    """What a version does not have is no gap; an error is one."""
+    """An unsupported training is no gap; an error is one."""
     new = compared_trainings.compare_training(
         "sac n-step", trace(unsupported="no n_steps"), trace(), tuple
     )
@@ -567,18 +567,6 @@ def test_the_report_says_all_of_it(name, snapshot):
     snapshot(f"{name.replace(' ', '-')}.md", report(REPORTS[name]()))
 
 
-def test_the_summary_goes_where_the_platform_shows_it(tmp_path, monkeypatch):
-    """Both files are written, and the summary is appended to the platform's file."""
-    summary = tmp_path / "summary"
-    summary.write_text("before\n")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    upgrade_command.write(upgrade(of(traced())), tmp_path / "report", FACTS)
-    text = (tmp_path / "report" / "upgrade.md").read_text()
-    assert summary.read_text().removeprefix("before\n") in text
-    data = json.loads((tmp_path / "report" / "upgrade.json").read_text())
-    assert (data["verdict"], data["exit_code"]) == ("unchanged", 0)
-
-
 def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     """A gate that ends in an error leaves the last report as it was."""
     upgrade_command.write(upgrade(of(traced())), tmp_path, FACTS)
@@ -660,7 +648,7 @@ def f(y: float, x: float) -> float:
 
 
 def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else(tmp_path):
-    """Before what did not run; formatting and annotations are last."""
+    """Lines that ran come before others; formatting and annotations are last."""
     paths, texts = (tmp_path / "a", tmp_path / "b"), (OLD_TEXT, NEW_TEXT)
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)

@@ -18,7 +18,7 @@ from operator import itemgetter
 import pytest
 from packaging.version import Version
 
-from rlregress import cli, datafiles, frameworks, suite
+from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import saved_files_worker
 from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
@@ -26,6 +26,7 @@ from rlregress.upgrade import saved_store
 from tests_behavior import test_old_files
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, changed, in_a_fork, put_in
+from tools.tests.upgrade.small_packages import edit_copy
 
 FRAMEWORKS = ("sb3", "torchrl", "contrib")
 STORED = {name: dict(map(reversed, saved_store.kinds(name))) for name in FRAMEWORKS}
@@ -40,51 +41,51 @@ SAME = [change for change in TABLE["same"] if change["kind"] in STORED.get(chang
 
 
 def newest(framework):
-    """The last release of the store that is not newer than what is installed."""
+    """Return the last release of the store up to the installed version."""
     installed = Version(frameworks.get(framework).code.version())
     return [r for r in saved_store.records(framework) if Version(r.release) <= installed][-1]
 
 
 def check(framework, kind, answers=saved_files_worker.answers):
-    """What became of the files of a kind."""
+    """Return the outcomes of the files of a kind."""
     return list(saved_store.check(frameworks.get(framework), kind, answers))
 
 
 def failure(change, record, output):
-    """What check says of the file of a release with a function changed."""
+    """Write the failure of a release's file, loaded with a function changed."""
     put_in(change)
     (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
     adapter = frameworks.get(change["framework"])
-    found = saved_store._checked(
+    file = saved_store._checked(
         adapter, saved_store.read_known(adapter.name), record, kind, saved_files_worker.answers
     )
-    output.write_text(found.failure)
+    output.write_text(file.failure)
 
 
 @pytest.fixture
-def found(tmp_path):
-    """What check says of a release, by default the newest, with a function changed."""
+def check_release(tmp_path):
+    """Return a function that loads a release, or the newest, with a function changed."""
 
-    def made(change, record=None):
+    def check_with(change, record=None):
         pytest.importorskip(frameworks.get(change["framework"]).framework.modules[0])
         record = record or newest(change["framework"])
         in_a_fork(failure, change, record, tmp_path / "found")
         return (tmp_path / "found").read_text()
 
-    return made
+    return check_with
 
 
 @pytest.mark.parametrize("change", every(12, LOADING, itemgetter("name")))
-def test_a_fault_in_loading_turns_it_red(found, change):
+def test_a_fault_in_loading_turns_it_red(check_release, change):
     """The first thing that differs is named."""
     shows = "does not load" if change["shows"] == "do not load" else change["shows"]
-    assert shows in found(change)
+    assert shows in check_release(change)
 
 
 @pytest.mark.parametrize("change", every(9, SAME, itemgetter("name")))
-def test_a_rewrite_does_not(found, change):
-    """What loads the same is the same."""
-    assert found(change) == ""
+def test_a_rewrite_does_not(check_release, change):
+    """A rewrite that loads the same values is no failure."""
+    assert check_release(change) == ""
 
 
 def test_sizes():
@@ -102,8 +103,8 @@ def test_sizes():
         for digest in named:
             content = saved_store._content(framework, digest)
             assert hashlib.sha256(content).hexdigest() == digest
-        there = os.listdir(saved_store.folder(framework) / "files")
-        assert sorted(there) == sorted({f"{digest[:16]}.gz" for digest in named})
+        stored_files = os.listdir(saved_store.folder(framework) / "files")
+        assert sorted(stored_files) == sorted({f"{digest[:16]}.gz" for digest in named})
 
 
 def test_no_file_names_a_folder_of_the_machine_that_wrote_it():
@@ -149,7 +150,7 @@ class Hostile:
 
 
 def unloaded(record, kind):
-    """What became of a file of Stable-Baselines3 that may not be loaded."""
+    """Return the outcome of a file of Stable-Baselines3 that may not be loaded."""
 
     def load(job):
         raise AssertionError("it was loaded")
@@ -170,34 +171,29 @@ def damaged(content, mark):
     }
 
 
-@pytest.mark.parametrize("way", damaged(bytes(100), ""))
+@pytest.mark.parametrize("way", [*damaged(bytes(100), ""), "missing"])
 def test_a_damaged_or_foreign_file_is_refused(store, tmp_path, way):
     """In a sentence, and nothing of it is executed; other releases are loaded."""
     record = newest("sb3")
     (kind,) = (kind for kind in record.kind if kind.name == "ppo normaliser")
     path = store / "sb3" / "files" / f"{kind.files['statistics.pkl'][:16]}.gz"
     mark = tmp_path / "mark"
-    path.write_bytes(damaged(path.read_bytes(), mark)[way])
-
-    found = unloaded(record, kind)
-    assert found.failure.startswith(f"refused: {path.name} of baselines/saved")
-    assert "\n" not in found.failure
+    if way == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(damaged(path.read_bytes(), mark)[way])
+    refused = unloaded(record, kind)
+    assert refused.failure.startswith("refused: ")
+    assert path.name in refused.failure
+    assert "\n" not in refused.failure
     assert not mark.exists()
-
-
-def test_a_file_that_is_not_there_is_refused(store):
-    """The sentence names it."""
-    record = newest("sb3")
-    path = store / "sb3" / "files" / f"{record.kind[0].answers[:16]}.gz"
-    path.unlink()
-    assert path.name in unloaded(record, record.kind[0]).failure
 
 
 def test_names_do_not_lead_out_of_the_store(store):
     """A record that names another place is refused before it is read."""
     path = next((store / "sb3" / "releases").glob("*.toml"))
     edited(path, '"model.zip"', '"../../model.zip"', 1)
-    (record,) = (each for each in saved_store.records("sb3") if each.release == path.stem)
+    (record,) = (stored for stored in saved_store.records("sb3") if stored.release == path.stem)
     (kind,) = (kind for kind in record.kind if "../../model.zip" in kind.files)
     assert unloaded(record, kind).failure.startswith("refused: '..' cannot be the name")
 
@@ -226,6 +222,7 @@ def test_what_cannot_be_loaded_here_is_skipped(store, monkeypatch):
     assert not newer.failure
 
 
+EDITED = r"2\.9\.2\.toml is not as it was recorded: .* restore it"
 KIND = saved_store.StoredKind(
     name="ppo model", algorithm="ppo", way="save, load", trusted=False, bytecode=False,
     answers="x", files={},
@@ -235,12 +232,16 @@ EXPECTED = saved_store.Expected(
     item=(saved_store.KnownItem(paths=("settings",), written="1", read="2"),),
 )  # fmt: skip
 NOT_LOADED = replace(EXPECTED, item=(), error="ModuleNotFoundError: No module named 'gym'")
-LOST = {"error": "ModuleNotFoundError: No module named 'gym'", "at": "a.py:1 f", "when": "load"}
+BROKEN = {
+    "error": "ModuleNotFoundError: No module named 'gym'",
+    "at": "a.py:1 f",
+    "when": "load",
+}
 OWN = saved_store._Answers(items=(("parameters", "1", "f", ()), ("settings['a']", "1", "f", ())))
 
 
 def rows(parameters, setting):
-    """What is loaded."""
+    """Return loaded items."""
     return {"items": [[["parameters", parameters, 0, []], ["settings['a']", setting, 0, []]]]}
 
 
@@ -254,33 +255,26 @@ def rows(parameters, setting):
         (rows("2", "2"), [EXPECTED], "parameters, a.py:1 f: 1 -> 2"),
         (rows("1", "3"), [EXPECTED], "settings['a'], a.py:1 f: 1 -> 3; no longer differs as"),
         (rows("1", "22"), [EXPECTED], "settings['a'], a.py:1 f: 1 -> 22; no longer differs as"),
-        (LOST, [], "does not load: ModuleNotFoundError: No module named 'gym' at a.py:1 f"),
-        (LOST, [NOT_LOADED], ""),
-        (LOST, [NOT_LOADED, EXPECTED, replace(NOT_LOADED, error="another", why="other")], ""),
-        (
-            {**LOST, "error": "KeyError"},
-            [NOT_LOADED],
-            "does not load: KeyError at a.py:1 f; no lon",
-        ),
-        (
-            {**LOST, "error": f"{LOST['error']} and more"},
-            [NOT_LOADED],
-            "does not load: ModuleNotFoundError: No module named 'gym' and more",
-        ),
+        (BROKEN, [], "does not load: ModuleNotFoundError: No module named 'gym' at a.py:1 f"),
+        (BROKEN, [NOT_LOADED], ""),
+        (BROKEN, [NOT_LOADED, EXPECTED, replace(NOT_LOADED, error="another", why="other")], ""),
+        ({**BROKEN, "error": "KeyError"}, [NOT_LOADED], "does not load: KeyError at a.py:1 f; no"),
+        ({**BROKEN, "error": f"{BROKEN['error']} and more"}, [NOT_LOADED],
+         "does not load: ModuleNotFoundError: No module named 'gym' and more"),
         (rows("1", "1"), [NOT_LOADED], "no longer differs as documented: why"),
-        (LOST, [EXPECTED], "does not load: ModuleNotFoundError"),
-        ({**rows("1", "1"), **LOST, "when": "use"}, [], "loads, and then fails: "),
-        ({**rows("2", "1"), **LOST, "when": "use"}, [NOT_LOADED], "parameters, a.py:1 f: 1 -> 2"),
+        (BROKEN, [EXPECTED], "does not load: ModuleNotFoundError"),
+        ({**rows("1", "1"), **BROKEN, "when": "use"}, [], "loads, and then fails: "),
+        ({**rows("2", "1"), **BROKEN, "when": "use"}, [NOT_LOADED], "parameters, a.py:1 f: 1 -> 2"),
     ],
-)
+)  # fmt: skip
 def test_what_is_known_has_to_be_there_and_nothing_else(read, expected, failure):
     """A known difference passes, and fails when it is gone or another one comes."""
-    other = {"functions": ["a.py:1 f"], "kinds": {"ppo model": {"way": "", **read}}}
-    found = saved_store._judge(
-        StoredFile(name="ppo model", release="1.0"), OWN, other, KIND, expected
+    loaded = {"functions": ["a.py:1 f"], "kinds": {"ppo model": {"way": "", **read}}}
+    judged = saved_store._judge(
+        StoredFile(name="ppo model", release="1.0"), OWN, loaded, KIND, expected
     )
-    assert found.failure.startswith(failure)
-    assert bool(found.failure) == bool(failure)
+    assert judged.failure.startswith(failure)
+    assert bool(judged.failure) == bool(failure)
 
 
 BEFORE = ("rewards", "array of <f8 [2]: 0.317017, 0.0866519 (60ff23ce)", "f",
@@ -293,7 +287,7 @@ LONGER = saved_store.KnownItem(paths=("rows",), written="tuple of 5", read="tupl
 
 
 @pytest.mark.parametrize(
-    ("known", "row", "found", "covers"),
+    ("documented", "row", "read", "covers"),
     [
         (SMALLER, BEFORE, AFTER, True),
         (SMALLER, BEFORE, (AFTER[0], tuple(1.01 * of for of in AFTER[1])), False),
@@ -311,12 +305,12 @@ LONGER = saved_store.KnownItem(paths=("rows",), written="tuple of 5", read="tupl
         (LONGER, ("rows", "tuple of 50", "f", ()), ("tuple of 6", ()), False),
     ],
 )
-def test_a_known_item_differs_so_and_not_otherwise(known, row, found, covers):
+def test_a_known_item_differs_so_and_not_otherwise(documented, row, read, covers):
     """Its words before and after are pinned, and its values but for rounding."""
-    assert known.covers(row, found) == covers
+    assert documented.covers(row, read) == covers
 
 
-def test_a_known_difference_hides_no_other_of_its_item(found):
+def test_a_known_difference_hides_no_other_of_its_item(check_release):
     """Rewards of steps became 32-bit numbers; that they are other numbers too is another one."""
     change = {
         "framework": "sb3", "kind": "ppo normaliser", "file": "common/vec_env/vec_normalize.py",
@@ -324,10 +318,19 @@ def test_a_known_difference_hides_no_other_of_its_item(found):
         "new": "astype(np.float32) * np.float32(1.5)",
     }  # fmt: skip
     (old,) = (record for record in saved_store.records("sb3") if record.release == "2.3.2")
-    text = found(change, old)
+    text = check_release(change, old)
     assert text.startswith("rewards, stable_baselines3/common/vec_env/vec_normalize.py:")
     assert "array of <f8" in text
     assert "(and 12 more); no longer differs as documented: rewards are 32-bit" in text
+
+
+def test_what_became_of_the_files_of_releases_is_one_clause_each():
+    """Outcomes are named with their releases; a file with nothing compared is not the same."""
+    files = [StoredFile(name="x", release=release, refused="why") for release in ("1", "2", "3")]
+    files += [StoredFile(name="x", release="4", file=None, skipped="old")]
+    assert by_release(files) == ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)"]
+    assert StoredFile(name="x", release="1", file=LoadedFile(name="x")).failure
+    assert not StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)).failure
 
 
 def test_a_known_difference_is_of_some_releases():
@@ -341,16 +344,9 @@ def test_a_known_difference_is_of_some_releases():
     assert "where json is installed is not recorded" in replace(EXPECTED, unless="json").unknown
 
 
-def test_lines_name_the_releases():
-    """One clause for each outcome."""
-    files = [StoredFile(name="x", release=release, refused="why") for release in ("1", "2", "3")]
-    files += [StoredFile(name="x", release="4", file=None, skipped="old")]
-    assert by_release(files) == ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)"]
-
-
 @pytest.mark.nightly
 def test_a_release_is_recorded(store, monkeypatch):
-    """What is installed writes its files again: they are the same, and load."""
+    """The installed version writes its files again: they are the same, and load."""
     monkeypatch.setattr(suite, "checkout", lambda purpose: None)
     shutil.rmtree(store / "torchrl")
     torchrl = frameworks.get("torchrl")
@@ -370,69 +366,43 @@ def test_what_is_too_large_is_not_recorded(store, monkeypatch):
         saved_store._check_sizes("sb3", "2.9.2", full)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--saved", "installed", "--framework", "sb3"], "leave out --framework"),
-        (["--saved", "nothing==1.0"], "concerns no framework"),
-        (["--framework", "sb3", "--algorithm", "ppo"], "--environment is missing"),
-    ],
-)
-def test_what_cannot_be_recorded_is_said(monkeypatch, capsys, arguments, part):
+def test_what_cannot_be_recorded_is_said(command):
     """One sentence, exit code 2."""
-    monkeypatch.setattr(sys, "argv", ["rlregress", "baseline", "record", *arguments])
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    assert ended.value.code == 2
-    assert part in capsys.readouterr().err
+    for arguments, part in (
+        ("--saved installed --framework sb3", "leave out --framework"),
+        ("--saved nothing==1.0", "concerns no framework"),
+        ("--framework sb3 --algorithm ppo", "--environment is missing"),
+    ):
+        code, _, error = command("baseline", "record", *arguments.split())
+        assert (code, part in error) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("change", "part"),
+    ("change", "message"),
     [
+        # it would be loaded as another release, or be left out without a word
         (("release = ", 'release = "9.9.9"\n#'), "no package in 'versions'"),
         (("numpy = ", "#"), "'versions' has no numpy"),
         (('name = "ppo policy"', 'name = "ppo model"'), "two kinds have the same 'name'"),
         (("numpy = ", 'numpy = "two"\n#'), "numpy"),
+        # it would be told as a change of the framework, be skipped, or end in a traceback
+        *((change, EDITED) for change in (
+            ("trusted = false", "trusted = true"), ("bytecode = true", "bytecode = false"),
+            ('algorithm = "ppo"', 'algorithm = "ppo2"'),
+            ('name = "ppo policy"', 'name = "ppo policies"'),
+            ('python = "3.11.7"', 'python = "3.12.0"'),
+            ('"model.zip" = "', '"model.zip" = "0'), ('recorded = "2', 'recorded = "3'),
+        )),
     ],
-)
-def test_a_table_that_contradicts_itself_is_refused(tables, change, part):
-    """It would be loaded as another release, or be left out without a word."""
-    path = saved_store.folder("sb3") / "releases" / "2.9.2.toml"
-    path.write_text(path.read_text().replace(*change))
-    with pytest.raises(UserError, match=part):
-        saved_store.records("sb3")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("trusted = false", "trusted = true"),
-        ("bytecode = true", "bytecode = false"),
-        ('algorithm = "ppo"', 'algorithm = "ppo2"'),
-        ('name = "ppo policy"', 'name = "ppo policies"'),
-        ('python = "3.11.7"', 'python = "3.12.0"'),
-        ('"model.zip" = "', '"model.zip" = "0'),
-        ('recorded = "2', 'recorded = "3'),
-    ],
-)
-def test_an_edited_table_is_refused(tables, change):
-    """It would be told as a change of the framework, be skipped, or end in a traceback."""
+)  # fmt: skip
+def test_an_edited_table_is_refused(tables, change, message):
+    """One that contradicts itself, and one that is not as it was recorded."""
     path = saved_store.folder("sb3") / "releases" / "2.9.2.toml"
     assert change[0] in path.read_text()
-    path.write_text(path.read_text().replace(*change, 1))
-    with pytest.raises(UserError, match=r"2\.9\.2\.toml is not as it was recorded: .* restore it"):
-        saved_store.records("sb3")
-    with pytest.raises(UserError, match="is not as it was recorded"):
-        saved_store.kinds("sb3")
-
-
-def test_what_is_known_of_no_stored_file_is_refused(tables):
-    """A kind that is misspelt would let its difference be told as a change."""
-    path = saved_store.folder("sb3") / "expected.toml"
-    path.write_text(path.read_text().replace('"ppo normaliser"', '"ppo normalizer"'))
-    with pytest.raises(UserError, match=r"at line \d+: no release in .* 'ppo normalizer'"):
-        saved_store.read_known("sb3")
+    path.write_text(path.read_text().replace(*change, 1 if message is EDITED else -1))
+    for read in (saved_store.records, saved_store.kinds):
+        with pytest.raises(UserError, match=message):
+            read("sb3")
 
 
 def test_damage_of_the_store_is_no_failure_of_the_framework(store):
@@ -444,19 +414,23 @@ def test_damage_of_the_store_is_no_failure_of_the_framework(store):
     torchrl = frameworks.get("torchrl")
     with pytest.raises(UserError, match="old files `td3 loss`: refused: .*; restore it|cannot be"):
         test(torchrl, "td3", "td3 loss", lambda **of: None)
-    found = [StoredFile(name="x", release=f"{n}", refused="why") for n in range(2)]
-    other = LoadedFile(name="x", compared=1, differing=1, item="i", writer="1", reader="2")
-    found.append(StoredFile(name="x", release="3", file=other))
+    files = [StoredFile(name="x", release=f"{n}", refused="why") for n in range(2)]
+    differing = LoadedFile(name="x", compared=1, differing=1, item="i", writer="1", reader="2")
+    files.append(StoredFile(name="x", release="3", file=differing))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saved_store, "check", lambda *_: found)
+        patch.setattr(saved_store, "check", lambda *_: files)
         with pytest.raises(AssertionError, match="refused: why"):
             test(torchrl, "td3", "td3 loss", lambda **of: None)
 
 
-def test_a_table_of_another_release_is_refused(tables):
-    """A copy under another name would hide the release of that name."""
-    folder = saved_store.folder("sb3") / "releases"
-    shutil.copy(folder / "1.8.0.toml", folder / "2.9.2.toml")
+def test_other_tables_that_do_not_fit_the_store_are_refused(tables):
+    """A copy hides the release of its name; a kind that is misspelt lets its difference pass."""
+    folder = saved_store.folder("sb3")
+    path = folder / "expected.toml"
+    path.write_text(path.read_text().replace('"ppo normaliser"', '"ppo normalizer"'))
+    with pytest.raises(UserError, match=r"at line \d+: no release in .* 'ppo normalizer'"):
+        saved_store.read_known("sb3")
+    shutil.copy(folder / "releases" / "1.8.0.toml", folder / "releases" / "2.9.2.toml")
     with pytest.raises(UserError, match="release 1.8.0 wrote its files"):
         saved_store.records("sb3")
 
@@ -468,12 +442,6 @@ def test_an_empty_store_is_no_all_clear(tables):
         saved_store.kinds("sb3")
     for name in ("cleanrl", "rsl_rl", "skrl"):
         assert not saved_store.kinds(name)
-
-
-def test_nothing_compared_is_no_sameness():
-    """Answers of which nothing is left do not make a file the same."""
-    assert StoredFile(name="x", release="1", file=LoadedFile(name="x")).failure
-    assert not StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)).failure
 
 
 def test_a_pin_of_no_framework_records_nothing(tables):
@@ -493,11 +461,7 @@ def test_what_was_recorded_is_what_is_installed(tmp_path):
     file = "stable_baselines3/common/vec_env/vec_normalize.py"
     said = []
     for name in ("copy", "edited"):
-        (tmp_path / name).mkdir()
-        sb3.code.copy_to_change(file, tmp_path / name)
-        text = (tmp_path / name / file).read_text()
-        (tmp_path / name / file).unlink()
-        (tmp_path / name / file).write_text(f"{text}# another line\n")
+        edit_copy(sb3, file, tmp_path / name, ("class VecNormalize(", "\nclass VecNormalize("))
         if name == "edited":
             shutil.copytree(installed.locate_file(information), tmp_path / name / information)
         said.append(recording(tmp_path / name, "installed"))
@@ -510,38 +474,34 @@ def test_what_was_recorded_is_what_is_installed(tmp_path):
 def recording(folder, release):
     """The one line with which a recording ends that is refused, with a folder on the path."""
     paths = [str(folder), os.environ.get("PYTHONPATH", "")]
-    ended = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, "-c", "from rlregress import cli; cli.main()", "baseline", "record",
          "--saved", release],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         cwd=suite.workplace(), capture_output=True, text=True,
     )  # fmt: skip
-    assert (ended.returncode, "wrote" in ended.stdout) == (2, False)
-    (line,) = ended.stderr.splitlines()
+    assert (ran.returncode, "wrote" in ran.stdout) == (2, False)
+    (line,) = ran.stderr.splitlines()
     return line.removeprefix("rlregress: ")
 
 
 @pytest.mark.nightly
 def test_the_line_of_a_check_turns_red(tmp_path):
     """A copy of Stable-Baselines3 that loses exploration: the test fails, and its line says so."""
-    (change,) = (of for of in TABLE["fault"] if of["name"] == "exploration begins anew")
-    file = f"stable_baselines3/{change['file']}"
-    (tmp_path / "branch").mkdir()
-    frameworks.get("sb3").code.copy_to_change(file, tmp_path / "branch")
-    path = tmp_path / "branch" / file
-    text = changed(path.read_text(), change)
-    path.unlink()
-    path.write_text(text)
+    (change,) = (row for row in TABLE["fault"] if row["name"] == "exploration begins anew")
+    sb3, file = frameworks.get("sb3"), f"stable_baselines3/{change['file']}"
+    text = sb3.code.locate(file).read_text()
+    branch = edit_copy(sb3, file, tmp_path / "branch", (text, changed(text, change)))
     tests = suite.pytest_arguments("tests_behavior/test_old_files.py")
-    paths = [str(tmp_path / "branch"), os.environ.get("PYTHONPATH", "")]
+    paths = [branch, os.environ.get("PYTHONPATH", "")]
     # it is no worker of this session
     variables = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    ended = subprocess.run(
+    ran = subprocess.run(
         [sys.executable, *tests, "-q", "-p", "no:cacheprovider", "--framework", "sb3", "-k",
          "dqn_model", "--rlregress-report", str(tmp_path / "report")],
         env={**variables, "PYTHONPATH": os.pathsep.join(paths)},
         cwd=suite.workplace(), capture_output=True, text=True,
     )  # fmt: skip
-    assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "sb3: old files dqn model: settings['exploration_rate']" in ended.stdout
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "sb3: old files dqn model: settings['exploration_rate']" in ran.stdout
     assert "- old files dqn model: " in (tmp_path / "report" / "summary.md").read_text()

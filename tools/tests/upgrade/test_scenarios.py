@@ -13,7 +13,6 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.model.recorded_traces import Trace
 from rlregress.probing.capabilities import check_arguments
 from rlregress.probing.option_trainings import OptionTrainings
 from rlregress.probing.trace_trainings import GeneratedCalls, is_generated, make_late
@@ -21,6 +20,7 @@ from rlregress.tracing import recording_processes, trace_reader
 from rlregress.tracing.trace_comparison import compare
 from rlregress.upgrade import cascade, compared_trainings
 from rlregress.upgrade.upgrade_options import Options
+from tools.tests.upgrade.small_packages import edit_copy
 
 SB3 = frameworks.get("sb3")
 TITLE = re.compile(r"[a-z0-9]+( [a-z0-9]+(-[a-z0-9]+)*)?")
@@ -44,7 +44,7 @@ def test_the_installed_version_takes_every_argument():
 
 
 def test_a_training_leaves_the_arguments_of_others_alone():
-    """The library writes into what it is given, and entries share it."""
+    """The library writes into its arguments, and entries share them."""
     shared = {"features_extractor_kwargs": {"cnn_output_dim": 8}}
     make_late(shared)["features_extractor_kwargs"]["normalized_image"] = True
     assert shared == {"features_extractor_kwargs": {"cnn_output_dim": 8}}
@@ -58,7 +58,7 @@ def test_a_scenario_of_one_framework_alone_is_known():
         cascade._check_names(adapters, Options(scenarios=["gsdf"]))
 
 
-def recorded(framework: str, folder: Path, *titles: str) -> dict[str, Trace]:
+def recorded(framework, folder, *titles):
     """Traces of trainings by title, recorded in forks of one process."""
     script = Path(__file__).with_name("traced_scenarios.py")
     subprocess.run(
@@ -84,8 +84,8 @@ UNSUPPORTED = {"ppo missing-device", "sac missing-device", "ppo gsde-apart", "sa
 @pytest.mark.nightly
 def test_each_is_traced_or_not_offered(traced):
     """No training fails in any other way than that the framework lacks what it asks for."""
-    assert [found.failure for found in traced.values() if found.failure] == []
-    supported = [title for title, found in traced.items() if not found.header["not_offered"]]
+    assert [trace.failure for trace in traced.values() if trace.failure] == []
+    supported = [title for title, trace in traced.items() if not trace.header["not_offered"]]
     assert set(traced) - set(supported) <= UNSUPPORTED
     assert all(traced[title].count("optimizer") for title in supported if not is_generated(title))
 
@@ -103,15 +103,15 @@ def test_it_enters_what_it_is_for(traced, line):
     lines = {n for n, text in enumerate(numbered, start=1) if line["fragment"] in text}
     assert lines, "the fragment is not in this version"
 
-    def executed(one: str) -> bool:
+    def executed(title):
         # the line of a definition is none of its own: what follows it is
         near = lines | {n + 1 for n in lines}
-        found = traced[one].header["lines"].get(file, ([],))
-        return bool(near & set(found[0]))
+        lines_of_file = traced[title].header["lines"].get(file, ([],))
+        return bool(near & set(lines_of_file[0]))
 
     assert executed(line["scenario"])
-    plain = [each for each in traced if " " not in each]
-    assert not any(executed(each) for each in plain)
+    plain = [title for title in traced if " " not in title]
+    assert not any(executed(title) for title in plain)
 
 
 @pytest.mark.nightly
@@ -121,21 +121,17 @@ def test_it_enters_what_it_is_for(traced, line):
 def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
     """A fault in code that only an option runs makes the trace of its scenario diverge."""
     title, file = fault["scenario"], f"stable_baselines3/{fault['file']}"
-    folder = tmp_path / "changed"
-    variables = SB3.code.copy_to_change(file, folder)
-    text = SB3.code.locate(file).read_text(encoding="utf-8")
-    assert fault["old"] in text
-    (folder / file).unlink()
-    (folder / file).write_text(text.replace(fault["old"], fault["new"]), encoding="utf-8")
-    job = compared_trainings.make_built_in(SB3, title).job
-    found = recording_processes.record(
-        job, tmp_path / "trace", recording_processes.Side("new", paths=[variables["PYTHONPATH"]])
+    folder = edit_copy(
+        SB3, file, tmp_path / "changed", (fault["old"], fault["new"]), everywhere=True
     )
-    if found.failure:
+    job = compared_trainings.make_built_in(SB3, title).job
+    side = recording_processes.Side("new", paths=[folder])
+    trace = recording_processes.record(job, tmp_path / "trace", side)
+    if trace.failure:
         # what the fault makes of the framework's own code ends the training
-        assert str(folder) in found.failure
+        assert folder in trace.failure
     else:
-        assert compare(traced[title], found).verdict != "equal"
+        assert compare(traced[title], trace).verdict != "equal"
 
 
 @pytest.mark.nightly
@@ -143,6 +139,6 @@ def test_traces_of_scenarios_repeat_themselves(traced, tmp_path):
     """To the bit: saved and loaded, with hindsight, and with noise that has a state."""
     titles = ("ppo normalised", "sac goals-of-episodes", "sac vectorised-noise", "dqn images")
     titles += ("ppo calls-distributions", "ppo calls-options", "sac calls-options")
-    again = recorded("sb3", tmp_path, *titles)
-    verdicts = {title: compare(traced[title], again[title]).verdict for title in titles}
+    repeated = recorded("sb3", tmp_path, *titles)
+    verdicts = {title: compare(traced[title], repeated[title]).verdict for title in titles}
     assert verdicts == dict.fromkeys(titles, "equal")

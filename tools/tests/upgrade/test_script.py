@@ -45,7 +45,7 @@ SCRIPT = "import learner\n" + changed(
 def tree(tmp_path):
     """A working tree of the package that the script imports."""
 
-    def made(name, old="", new=""):
+    def write(name, old="", new=""):
         folder = tmp_path / name / "learner"
         folder.mkdir(parents=True)
         text = LOSS.replace(old, new)
@@ -53,13 +53,12 @@ def tree(tmp_path):
         (folder / "__init__.py").write_text(text, encoding="utf-8")
         return str(tmp_path / name)
 
-    return made
+    return write
 
 
 @pytest.fixture
-def judge(tmp_path, monkeypatch):
-    """Judge two trees by a script; the exit code and the report."""
-    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+def judge(tmp_path, cache):
+    """Judge two trees by a script; return the exit code and the report."""
 
     def judged(old, new, text=SCRIPT, minutes=0.0):
         script = tmp_path / "train.py"
@@ -68,18 +67,18 @@ def judge(tmp_path, monkeypatch):
         code = upgrade_command.judge(
             Options(old, new, tmp_path / "report", script=job, minutes=minutes)
         )
-        found = json.loads((tmp_path / "report" / "upgrade.json").read_text())
-        return code, found, (tmp_path / "report" / "upgrade.md").read_text()
+        report = json.loads((tmp_path / "report" / "upgrade.json").read_text())
+        return code, report, (tmp_path / "report" / "upgrade.md").read_text()
 
     return judged
 
 
 def test_a_script_that_does_the_same_is_acquitted(judge, tree):
     """Other text, the same numbers: unchanged, with what the script reached of the package."""
-    code, found, text = judge(tree("a"), tree("b", "** 2", "** (1 + 1)"))
-    traced = found["script"]["train.py"]
-    assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
-    assert found["frameworks"] == {}
+    code, report, text = judge(tree("a"), tree("b", "** 2", "** (1 + 1)"))
+    traced = report["script"]["train.py"]
+    assert (code, report["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
+    assert report["frameworks"] == {}
     assert "lines 4 never ran" in text
     assert "| equal | train.py |" in text
 
@@ -88,7 +87,7 @@ def test_a_script_that_does_the_same_is_acquitted(judge, tree):
 def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
     """A file beside it that it imports is read too, and the next step names its line."""
     (tmp_path / "helper.py").write_text("import learner\n\n\ndef idle():\n    learner.spare()\n")
-    _, found, text = judge(
+    _, report, text = judge(
         tree("a"), tree("b", "def spare", "def other"), f"import helper\n{SCRIPT}"
     )
     line = {
@@ -96,20 +95,20 @@ def test_a_script_is_searched_for_what_is_gone(judge, tree, tmp_path):
         "dotted": "learner.spare",
         "why": "AttributeError: module 'learner' has no attribute 'spare'",
     }  # fmt: skip
-    assert found["script"]["train.py"]["names"] == [line]
+    assert report["script"]["train.py"]["names"] == [line]
     assert f"- `helper.py:5` `learner.spare()`: {line['why']}" in text
     step = "Change 1 line that names what is gone or incompatible: helper.py:5 learner.spare() ("
     assert step in (tmp_path / "report" / "upgrade.html").read_text()
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("more", "code"), [("", 0), ("print(learner.spare)\n", 3)])
-def test_a_name_that_is_gone_counts_where_the_script_uses_it(judge, tree, more, code):
+@pytest.mark.parametrize(("use", "code"), [("", 0), ("print(learner.spare)\n", 3)])
+def test_a_name_that_is_gone_counts_where_the_script_uses_it(judge, tree, use, code):
     """It is listed in either case."""
-    text = SCRIPT + (f"\n\ndef idle():\n    {more}" if more else "")
-    ended, found, _ = judge(tree("a"), tree("b", "def spare", "def other"), text)
-    (state,) = [e["state"] for e in found["entries"] if e["name"] == "learner.spare"]
-    assert (ended, state) == (code, "differs" if more else "no effect")
+    text = SCRIPT + (f"\n\ndef idle():\n    {use}" if use else "")
+    exit_code, report, _ = judge(tree("a"), tree("b", "def spare", "def other"), text)
+    (state,) = [e["state"] for e in report["entries"] if e["name"] == "learner.spare"]
+    assert (exit_code, state) == (code, "differs" if use else "no effect")
 
 
 def test_a_script_that_never_trains_is_refused(judge, tree):
@@ -119,20 +118,14 @@ def test_a_script_that_never_trains_is_refused(judge, tree):
 
 
 @pytest.mark.nightly
-def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree):
-    """Nothing of the two trees was run: no acquittal."""
-    with pytest.raises(
-        UserError, match="imported nothing of what differs on the old version .learner"
-    ):
-        judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), TRAINING)
-
-
-@pytest.mark.nightly
-def test_sides_that_import_the_same_files_are_refused(judge, tree):
-    """A script that puts a copy of its own first would compare it with itself."""
-    own = tree("own")
-    text = f"import sys\nsys.path.insert(0, {own!r})\n{SCRIPT}"
-    with pytest.raises(UserError, match="both versions imported 'learner' from .*own"):
+@pytest.mark.parametrize("own", ["", "own"])
+def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree, own):
+    """It imports nothing of the two trees, or on both sides a copy of its own."""
+    text, message = TRAINING, "imported nothing of what differs on the old version .learner"
+    if own:
+        text = f"import sys\nsys.path.insert(0, {tree(own)!r})\n{SCRIPT}"
+        message = "both versions imported 'learner' from .*own"
+    with pytest.raises(UserError, match=message):
         judge(tree("a"), tree("b", ".mean()", ".mean() * 2"), text)
 
 
@@ -141,10 +134,10 @@ def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
     judge, tree, tmp_path, monkeypatch
 ):
     """A script started inside one tree is traced with the packages of either side."""
-    other = tree("b", ".mean()", ".mean() * 2")
-    monkeypatch.chdir(other)
+    new = tree("b", ".mean()", ".mean() * 2")
+    monkeypatch.chdir(new)
     (tmp_path / "learner.py").write_text("raise AssertionError", encoding="utf-8")
-    assert judge(tree("a"), other)[1]["verdict"] == "changed"
+    assert judge(tree("a"), new)[1]["verdict"] == "changed"
 
 
 def test_a_script_has_no_algorithm_to_choose(tmp_path):
@@ -155,17 +148,15 @@ def test_a_script_has_no_algorithm_to_choose(tmp_path):
 
 
 def test_a_script_of_other_content_is_another_training(tmp_path):
-    """Nothing of an interrupted gate is used when the script has changed since."""
+    """Nothing of an interrupted gate is used when script or steps have changed since."""
     script = tmp_path / "train.py"
-    script.write_text("1")
     imports = {"distributions": ["typer"], "trees": []}
-    keys = []
-    for text in ("1", "2"):
+    keys = set()
+    for text, steps in (("1", 0), ("2", 0), ("1", 9)):
         script.write_text(text)
-        keys.append(make_script_training(jobs.build_script_job(script, [], [], 0), imports).key)
-    script.write_text("1")
-    keys.append(make_script_training(jobs.build_script_job(script, [], [], 9), imports).key)
-    assert len(set(keys)) == 3
+        job = jobs.build_script_job(script, [], [], steps)
+        keys.add(make_script_training(job, imports).key)
+    assert len(keys) == 3
 
 
 def test_the_packages_that_differ_are_among_what_is_traced():
@@ -203,14 +194,14 @@ def endless(text):
     [("** 2", "** (1 + 1)", "equal"), (".mean()", ".mean() * 2", "diverged")],
 )
 def test_a_script_without_an_end_is_compared_up_to_a_common_step(judge, tree, old, new, word):
-    """Within the minutes and a fifth; what comes after the step is listed first, as not checked."""
-    begun = time.time()
-    code, found, text = judge(tree("a"), tree("b", old, new), endless(SCRIPT), minutes=1)
-    assert time.time() - begun < 60 * 1.2
-    assert found["script"]["train.py"]["verdict"] == word
+    """Within the minutes and a fifth; later steps are listed first, as not checked."""
+    start = time.time()
+    code, report, text = judge(tree("a"), tree("b", old, new), endless(SCRIPT), minutes=1)
+    assert time.time() - start < 60 * 1.2
+    assert report["script"]["train.py"]["verdict"] == word
     assert code == (3 if word == "diverged" else 0)
-    assert found["verdict"] == ("changed" if word == "diverged" else "partly checked")
-    (cut, *_) = found["not_done_in_time"]
+    assert report["verdict"] == ("changed" if word == "diverged" else "partly checked")
+    (cut, *_) = report["not_done_in_time"]
     assert re.fullmatch(
         r"train.py after \d+ environment steps; --steps .*: --minutes 1 were over", cut
     )
@@ -219,12 +210,12 @@ def test_a_script_without_an_end_is_compared_up_to_a_common_step(judge, tree, ol
 
 def test_a_script_that_does_not_train_in_time_is_not_compared(judge, tree):
     """Also where it neither steps nor ends: there is a verdict, and it acquits nothing."""
-    begun = time.time()
+    start = time.time()
     text = "import learner, time\nwhile True:\n    time.sleep(9)\n"
-    code, found, _ = judge(tree("a"), tree("b", "** 2", "** 3"), text, minutes=0.1)
-    assert time.time() - begun < 6 + 8
-    assert (code, found["verdict"]) == (2, "could not judge")
-    assert "--minutes 0.1 were over" in found["not_done_in_time"][0]
+    code, report, _ = judge(tree("a"), tree("b", "** 2", "** 3"), text, minutes=0.1)
+    assert time.time() - start < 6 + 8
+    assert (code, report["verdict"]) == (2, "could not judge")
+    assert "--minutes 0.1 were over" in report["not_done_in_time"][0]
 
 
 def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
@@ -267,6 +258,6 @@ def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
         return Training("script", name, {**job, "swap": [change]})
 
     trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
-    found = sides.recorded(trainings, Side("new", paths=[folder]), tmp_path)
-    assert "Misfit: there is no gone in learner/__init__.py" in found["gone"].failure
-    assert (found["fits"].failure, found["fits"].count("backward") > 0) == ("", True)
+    traces = sides.recorded(trainings, Side("new", paths=[folder]), tmp_path)
+    assert "Misfit: there is no gone in learner/__init__.py" in traces["gone"].failure
+    assert (traces["fits"].failure, traces["fits"].count("backward") > 0) == ("", True)

@@ -1,11 +1,10 @@
-"""Faults in the bodies of scripts: what runs such a script is traced and detects them."""
+"""Faults in the bodies of scripts: their trainings are traced and detect them."""
 
 from __future__ import annotations
 
 import re
 import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -33,7 +32,7 @@ FAULT = re.compile(r"^ +\w*optimizer\.zero_grad\(\)\n", re.MULTILINE)
 
 
 @pytest.fixture
-def checkout() -> Path:
+def checkout():
     """The checkout of CleanRL that the suite is run with."""
     try:
         return find_source(HEAD).root
@@ -41,7 +40,7 @@ def checkout() -> Path:
         pytest.skip(f"CleanRL HEAD is not here: set {VARIABLE}")
 
 
-def test_every_script_that_is_trained_is_in_the_list() -> None:
+def test_every_script_that_is_trained_is_in_the_list():
     """A script that the suite begins to train has its fault here."""
     plain = {f"{algorithm}_continuous_action" for algorithm in SETTINGS}
     assert set(TRAININGS) == plain | {script for script, *_ in SCENARIOS.values()}
@@ -54,9 +53,7 @@ def test_every_script_that_is_trained_is_in_the_list() -> None:
         for name in TRAININGS
     ],
 )
-def test_a_fault_in_the_body_of_a_script_is_detected(
-    name: str, checkout: Path, tmp_path: Path
-) -> None:
+def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
     """Its training is selected and diverges; one of another script is not traced."""
     copy = tmp_path / "copy"
     for part in ("cleanrl", "cleanrl_utils"):
@@ -73,17 +70,17 @@ def test_a_fault_in_the_body_of_a_script_is_detected(
                for root in (checkout, copy)]  # fmt: skip
     difference = training_selection.find_difference(changed_functions.find_changed(*folders), {})
     assert difference.files == {f"cleanrl/{name}.py"}
-    known = {training.name: training for training in compared_trainings.list_trainings(CleanRL())}
-    other = "td3" if name != "td3_continuous_action" else "sac"
-    own = known[TRAININGS[name]]
+    by_name = {training.name: training for training in compared_trainings.list_trainings(CleanRL())}
+    unrelated = "td3" if name != "td3_continuous_action" else "sac"
+    own = by_name[TRAININGS[name]]
     traces = []
-    noting = [replace(t, job={**t.job, "imports": True}) for t in (own, known[other])]
+    noting = [replace(t, job={**t.job, "imports": True}) for t in (own, by_name[unrelated])]
     for side, trained in ((old, [own]), (new, noting)):
         (tmp_path / side.label).mkdir()
         lines = [[f"cleanrl/{name}.py", "<module>"]]
         traces += sides.recorded(trained, side, tmp_path / side.label, lines=lines).values()
     *traces, unchanged = traces
-    assert f"cleanrl/{other}_continuous_action.py" in unchanged.header["imported"]
+    assert f"cleanrl/{unrelated}_continuous_action.py" in unchanged.header["imported"]
     assert difference.executed_by(unchanged) == []
     assert difference.executed_by(traces[1]) == [(f"cleanrl/{name}.py", "")]
     header = traces[1].header

@@ -19,35 +19,36 @@ from rlregress.tracing.recording_processes import current
 from rlregress.upgrade import entries, side_files
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in
+from tools.tests.upgrade.small_packages import edit_copy
 
 
 def job(framework, kind, folder, **more):
-    """What a worker is given: the training of one kind."""
+    """Return a worker's job: the training of one kind."""
     return {"framework": framework, "algorithms": [kind.split()[0]], "files": str(folder),
             "write": False, "times": 1, "again": "", "trusted": [], **more}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """What a framework has written and loaded itself, by kind; each training once."""
-    made = {}
+    """Return a function that writes files of a kind and loads them again; each training once."""
+    folders = {}
 
-    def of(framework, kind):
+    def write_files(framework, kind):
         algorithm = kind.split()[0]
-        if (framework, algorithm) not in made:
+        if (framework, algorithm) not in folders:
             folder = tmp_path_factory.mktemp("files")
             own = saved_files_worker.answers(job(framework, kind, folder, write=True, times=2))
-            made[framework, algorithm] = folder, own
-        folder, own = made[framework, algorithm]
+            folders[framework, algorithm] = folder, own
+        folder, own = folders[framework, algorithm]
         return folder, {**own, "kinds": {kind: own["kinds"][kind]}}
 
-    return of
+    return write_files
 
 
 def loaded(change, folder, output):
     """Load the files of one kind with a function changed, in this process."""
     adapter = frameworks.get(change["framework"])
-    kept = {
+    savings_of_kind = {
         algorithm: [
             replace(saving, kinds=tuple(k for k in saving.kinds if k.name == change["kind"]))
             for saving in savings
@@ -55,41 +56,41 @@ def loaded(change, folder, output):
         for algorithm, savings in adapter.load.saved_files().items()
     }
     module = importlib.import_module(f"{adapter.package}.load")
-    module.saved_files = lambda **given: kept
+    module.saved_files = lambda **worker_job: savings_of_kind
     put_in(change)
-    given = job(change["framework"], change["kind"], folder)
-    output.write_text(json.dumps(saved_files_worker.answers(given)))
+    worker_job = job(change["framework"], change["kind"], folder)
+    output.write_text(json.dumps(saved_files_worker.answers(worker_job)))
 
 
 @pytest.fixture
 def entry(written, tmp_path):
     """The entry of a kind that is loaded with a function changed."""
 
-    def made(change):
+    def load(change):
         pytest.importorskip(frameworks.get(change["framework"]).framework.modules[0])
         folder, own = written(change["framework"], change["kind"])
         output = tmp_path / "answers.json"
         in_a_fork(loaded, change, folder, output)
         files = side_files.judge_kinds(own, json.loads(output.read_text()), newer=False)
-        (found,) = entries.list_saved_files(files, change["framework"])
-        return found
+        (listed,) = entries.list_saved_files(files, change["framework"])
+        return listed
 
-    return made
+    return load
 
 
 @pytest.mark.parametrize("change", every(9, TABLE["fault"], itemgetter("name")))
 def test_a_fault_is_found(entry, change):
     """The entry differs, and names the first thing that does."""
-    found = entry(change)
-    assert found.state == model.DIFFERS, found.reason
-    assert change["shows"] in found.reason
+    listed = entry(change)
+    assert listed.state == model.DIFFERS, listed.reason
+    assert change["shows"] in listed.reason
 
 
 @pytest.mark.parametrize("change", every(6, TABLE["same"], itemgetter("name")))
 def test_a_rewrite_is_none(entry, change):
-    """What does the same is the same."""
-    found = entry(change)
-    assert found.state == model.SAME, found.reason
+    """Code with the same effect has the same entry."""
+    listed = entry(change)
+    assert listed.state == model.SAME, listed.reason
 
 
 ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load")
@@ -99,7 +100,7 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
 
 
 @pytest.mark.parametrize(
-    ("found", "state", "part"),
+    ("fields", "state", "part"),
     [
         ({"compared": 9}, model.SAME, "9 items"),
         ({"unstable": ("next update['w']",)}, model.NOT_COMPARED, "repeats itself"),
@@ -115,11 +116,11 @@ DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer":
         ({"unsupported": "no policy"}, model.NO_EFFECT, "does not offer it: no policy"),
     ],
 )
-def test_what_became_of_a_file_is_one_state(found, state, part):
-    """What could not be loaded is never the same; what the old version cannot do is its own."""
-    (listed,) = entries.list_saved_files([LoadedFile(name="sac model", **found)], "sb3")
-    assert listed.state == state
-    assert part in listed.reason
+def test_what_became_of_a_file_is_one_state(fields, state, part):
+    """A file that fails to load is never the same; a failure of the old version is its own."""
+    (row,) = entries.list_saved_files([LoadedFile(name="sac model", **fields)], "sb3")
+    assert row.state == state
+    assert part in row.reason
 
 
 def test_the_verdict_names_files_that_do_not_load():
@@ -145,30 +146,23 @@ def test_two_versions_load_each_others_files(tmp_path):
     """In processes of their own: a fault in saving shows in both directions."""
     adapter = frameworks.get("sb3")
     file = "stable_baselines3/common/policies.py"
-    (tmp_path / "branch").mkdir()
-    adapter.code.copy_to_change(file, tmp_path / "branch")
-    path = tmp_path / "branch" / file
-    text = path.read_text()
-    path.unlink()
     halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
-    path.write_text(text.replace('"state_dict": self.state_dict()', halved))
-    old, new = current("old"), replace(current("new"), paths=[str(tmp_path / "branch")])
+    edit = ('"state_dict": self.state_dict()', halved)
+    branch = edit_copy(adapter, file, tmp_path / "branch", edit)
+    old, new = current("old"), replace(current("new"), paths=[branch])
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()
-    found = side_files.compare_files((old, new), folders, adapter, ["a2c"], both_ways=True)
-    states = {listed.name: listed.state for listed in entries.list_saved_files(found, "sb3")}
+    files = side_files.compare_files((old, new), folders, adapter, ["a2c"], both_ways=True)
+    states = {row.name: row.state for row in entries.list_saved_files(files, "sb3")}
     differing = {name for name, state in states.items() if state == model.DIFFERS}
     assert differing == {"a2c policy", "a2c policy of the new version"}
-    assert set(states) - differing == {
-        f"a2c {kind}{new}"
-        for kind in ("model", "parameters")
-        for new in ("", " of the new version")
-    }
+    kinds = ("a2c model", "a2c parameters")
+    assert set(states) - differing == {*kinds, *(f"{kind} of the new version" for kind in kinds)}
 
 
 def words(value):
-    """What is compared of a value."""
+    """Return the compared items of a value."""
     return [(path, text) for path, text, _ in saved_items.items("it", value)]
 
 
@@ -181,34 +175,24 @@ class Falling:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("first", "second", "is_same"),
     [
-        (0.5, torch.tensor(0.5)),
-        (0.5, np.float64(0.5)),
-        (0.5, lambda progress: 0.5),
-        (1, True),
-        (np.zeros(2, "<f4"), np.zeros(2, ">f4")),
-        (np.zeros(2, "f4"), np.zeros(2, "f8")),
-        (np.zeros((2, 3)), np.zeros((3, 2))),
-        (torch.tensor([0.0]), torch.tensor([-0.0])),
-        ([1, 2], [2, 1]),
-        (lambda progress: progress, lambda progress: 1.0),
+        (0.5, torch.tensor(0.5), False),
+        (0.5, np.float64(0.5), False),
+        (0.5, lambda progress: 0.5, False),
+        (1, True, False),
+        (np.zeros(2, "<f4"), np.zeros(2, ">f4"), False),
+        (np.zeros(2, "f4"), np.zeros(2, "f8"), False),
+        (np.zeros((2, 3)), np.zeros((3, 2)), False),
+        (torch.tensor([0.0]), torch.tensor([-0.0]), False),
+        ([1, 2], [2, 1], False),
+        (lambda progress: progress, lambda progress: 1.0, False),
+        (Falling(), lambda progress: progress / 2, True),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        (np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).reshape(2, 3), True),
+        (float("nan"), float("nan"), True),
     ],
 )
-def test_values_that_are_others(old, new):
-    """Another type, dtype, byte order, shape, bit or order is another value."""
-    assert words(old) != words(new)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (Falling(), lambda progress: progress / 2),
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        (np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).reshape(2, 3)),
-        (float("nan"), float("nan")),
-    ],
-)
-def test_values_that_are_the_same(old, new):
-    """A schedule is its values; the order of a mapping is none."""
-    assert words(old) == words(new)
+def test_values_that_are_others(first, second, is_same):
+    """By type, dtype, byte order, shape, bit or order; a schedule is its values."""
+    assert (words(first) == words(second)) is is_same

@@ -1,4 +1,4 @@
-"""What the probes and defaults of two sides say, compared."""
+"""Probes and defaults of two versions, compared."""
 
 from __future__ import annotations
 
@@ -35,42 +35,34 @@ def _raising(error):
     return probe
 
 
-def _assertion(inputs):
-    raise AssertionError("OpenCV is not installed, you can do pip install opencv")
-
-
-PROBES = {
-    "package": _raising(ModuleNotFoundError("No module named 'ale_py'", name="ale_py")),
-    "error": _raising(ModuleNotFoundError("No module named 'probed.x'", name="probed.x")),
-    "code": _raising(Unprobed("other statements", known=False)),
-}
-
-
-@pytest.mark.parametrize("why", PROBES)
-def test_why_a_probe_has_no_answer(monkeypatch, why):
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (ModuleNotFoundError("No module named 'ale_py'", name="ale_py"), "package"),
+        # what a framework itself says of an extra package
+        (AssertionError("OpenCV is not installed, you can do pip install opencv"), "package"),
+        (ModuleNotFoundError("No module named 'probed.x'", name="probed.x"), "error"),
+        (Unprobed("other statements", known=False), "code"),
+    ],
+)
+def test_why_a_probe_has_no_answer(monkeypatch, error, why):
     """A missing package of others is told from code of the framework that is gone or unknown."""
-    monkeypatch.setattr(frameworks, "get", lambda name: _probed(PROBES[why]))
+    monkeypatch.setattr(frameworks, "get", lambda name: _probed(_raising(error)))
     answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
     assert answer["why"] == why
 
 
-@pytest.mark.parametrize(
-    "adapter", [_probed(lambda _: [1.0], seconds=1.5), _probed(lambda _: time.sleep(600))]
-)
+SLOW_IMPORT = _probed(lambda _: [1.0], seconds=1.5)
+
+
+@pytest.mark.parametrize("adapter", [SLOW_IMPORT, _probed(lambda _: time.sleep(600))])
 def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
     """Wherever the worker is then: it ends with all its answers, and not with an error."""
     monkeypatch.setattr(frameworks, "get", lambda name: adapter)
     # what takes long before the first probe is done
     probe_worker.answers("probed", {})
-    found = probe_worker.answers("probed", {SCALE: {}}, until=time.time() + 1)
-    assert found["observed"][f"{SCALE} library"]["why"] == "time"
-
-
-def test_a_missing_package_in_words_is_a_missing_package(monkeypatch):
-    """What a framework says itself of an extra package that is not installed counts as such."""
-    monkeypatch.setattr(frameworks, "get", lambda name: _probed(_assertion))
-    answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
-    assert answer["why"] == "package"
+    answers = probe_worker.answers("probed", {SCALE: {}}, until=time.time() + 1)
+    assert answers["observed"][f"{SCALE} library"]["why"] == "time"
 
 
 def _print(**answers):
@@ -110,9 +102,12 @@ def test_what_neither_side_has_is_not_asked_for():
     assert [d.scope for d in details.absent] == ["two"]
     assert [(d.scope, d.side, d.why) for d in details.not_probed] == [("three", "old", "absent")]
     assert (details.probed, details.all) == (1, 2)
-    known = side_fingerprints.compare_fingerprints(old, new)
-    assert not known.absent
-    assert [d.scope for d in known.not_probed] == ["three", "two"]
+    details = side_fingerprints.compare_fingerprints(old, new)
+    assert not details.absent
+    assert [d.scope for d in details.not_probed] == ["three", "two"]
+    # where nothing could be probed, nothing is the same
+    details = side_fingerprints.compare_fingerprints(_print(x=gone), _print(x=gone))
+    assert (details.same, details.probed, details.all) == (0, 0, 1)
 
 
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():
@@ -127,25 +122,20 @@ def test_details_of_other_versions_are_those_that_are_documented_of_none_of_thes
     assert attribution.find_cells_of_other_versions(adapter, "0.9.1", "none") == set()
 
 
-def test_a_side_on_which_every_probe_fails_is_equal_to_nothing():
-    """Where nothing could be asked, nothing is alike."""
-    gone = Answer(variant=None, observed=None, text="E: no", why="error")
-    details = side_fingerprints.compare_fingerprints(_print(x=gone, y=gone), _print(x=gone, y=gone))
-    assert (details.same, details.probed, details.all) == (0, 0, 2)
-
-
 def test_two_unknown_answers_that_differ_are_a_change():
     """Where no variant matches on either side, the numbers decide, finite or not."""
     size = len(np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
-    old, new, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
-    assert len(side_fingerprints.compare_fingerprints(_print(x=old), _print(x=new)).changed) == 1
-    assert side_fingerprints.compare_fingerprints(_print(x=old), _print(x=old)).same == 1
+    first, second, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
+    assert (
+        len(side_fingerprints.compare_fingerprints(_print(x=first), _print(x=second)).changed) == 1
+    )
+    assert side_fingerprints.compare_fingerprints(_print(x=first), _print(x=first)).same == 1
     assert side_fingerprints.compare_fingerprints(_print(x=nan), _print(x=nan)).same == 1
-    assert [name for name, _ in old.near][:1]
+    assert [name for name, _ in first.near][:1]
 
 
 def test_what_is_recognised_is_listed_first_and_has_a_consequence():
-    """Of numbers that no variant explains nobody knows what follows."""
+    """Numbers that no variant explains have no known consequence."""
     expected = catalogue.get(SCALE).expected()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
@@ -162,17 +152,13 @@ def _defaulting(**values):
 
 
 def test_another_default_is_a_change():
-    """What a user gets who sets nothing is compared, of what both sides have."""
+    """Defaults that both versions have are compared, of public classes by their own names."""
     old, new = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
     assert side_fingerprints.changed_defaults(old, new) == [
         ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256")
     ]
-
-
-def test_another_default_of_any_class_is_a_change():
-    """Parameters of public classes and functions are compared by their own names."""
-    old, new = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
-    sides = [side_fingerprints.Fingerprint({}, (), {}, signatures=side) for side in (old, new)]
+    signatures = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
+    sides = [side_fingerprints.Fingerprint({}, (), {}, signatures=side) for side in signatures]
     (only,) = side_fingerprints.changed_defaults(*sides)
     assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
 

@@ -1,4 +1,4 @@
-"""What trained policies meet in environments of two versions."""
+"""Episodes of trained policies in environments of two versions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_stored_policy_says_where_it_comes_from():
 
 @pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
 def test_a_policy_is_the_one_that_was_trained(name):
-    """It returns what it did when it was stored."""
+    """It earns the stored mean return."""
     played = physics_worker.episodes(str(POLICIES[name]), 20)
     trained = json.loads(str(np.load(POLICIES[name])["about"]))["mean_return"]
     assert played["begins"][0] == 0
@@ -53,37 +53,37 @@ def test_another_physics_is_the_step_at_which_episodes_part(
 ):
     """With the episode, and the returns of both."""
     file = str(POLICIES[name])
-    before, again = (physics_worker.episodes(file, 5) for _ in range(2))
+    before, repeated = (physics_worker.episodes(file, 5) for _ in range(2))
     reset = getattr(kind, method)
 
-    def other(self, **given):
+    def changed_method(self, **given):
         change(self)
         return reset(self, **given)
 
-    monkeypatch.setattr(kind, method, other)
+    monkeypatch.setattr(kind, method, changed_method)
     after = physics_worker.episodes(file, 5)
-    same, moved = (
-        side_physics.compare_physics({name: before}, {name: x})[0] for x in (again, after)
+    same, changed = (
+        side_physics.compare_physics({name: before}, {name: x})[0] for x in (repeated, after)
     )
     assert not same.moves
     assert not same.returns
-    assert moved.moves
-    assert moved.at_first > 0
-    assert moved.returns.startswith("episode 1 of 5; mean returns ")
-    (entry,) = list_environments([moved])
+    assert changed.moves
+    assert changed.at_first > 0
+    assert changed.returns.startswith("episode 1 of 5; mean returns ")
+    (entry,) = list_environments([changed])
     assert entry.state == "differs"
-    assert moved.returns in entry.reason
+    assert changed.returns in entry.reason
 
 
 def test_a_later_episode_is_named():
     """Rows are numbered over all episodes, and the report names the episode."""
     rows = [[0.0, float(n)] for n in range(6)]
-    played = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
+    old = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
     moved_rows = [*rows[:4], [0.0, 9.0], rows[5], [0.0, 99.0]]
-    other = {**played, "rows": moved_rows, "returns": [1.0, 3.0, 2.0]}
-    (moved,) = side_physics.compare_physics({"x": played}, {"x": other})
-    assert (moved.step, moved.largest) == (4, 5.0)
-    assert moved.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
+    new = {**old, "rows": moved_rows, "returns": [1.0, 3.0, 2.0]}
+    (difference,) = side_physics.compare_physics({"x": old}, {"x": new})
+    assert (difference.step, difference.largest) == (4, 5.0)
+    assert difference.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
 
 
 @pytest.mark.nightly
@@ -93,7 +93,7 @@ def test_both_sides_play_every_policy(tmp_path):
     played = side_physics.play_environments(side, tmp_path / "physics.json", ["CartPole-v1"])
     named = {f"{name} under a trained policy" for name in POLICIES}
     assert played.keys() == {"CartPole-v1", *named}
-    assert not any("error" in of for of in played.values())
+    assert not any("error" in rows for rows in played.values())
 
 
 class _Pole(CartPoleEnv):
@@ -109,22 +109,22 @@ class _Pole(CartPoleEnv):
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
+    ("types", "words"),
     [
         ({"observation": np.float64}, "observation: float64 array 4 where the old version has f"),
         ({"reward": np.float64}, "reward: float64 scalar where the old version has float"),
         ({}, ""),
     ],
 )
-def test_observations_and_rewards_of_another_type_differ(monkeypatch, given, words):
+def test_observations_and_rewards_of_another_type_differ(monkeypatch, types, words):
     """The numbers are the same; the type is named, and the environment counts as different."""
-    made = iter([_Pole(), _Pole(**given)])
-    monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(made))
+    environments = iter([_Pole(), _Pole(**types)])
+    monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(environments))
     old, new = (physics_worker.trajectory("x", 30) for _ in range(2))
     assert old["rows"] == new["rows"]
-    (moved,) = side_physics.compare_physics({"x": old}, {"x": new})
-    assert moved.types.startswith(words)
-    assert moved.moves == bool(words)
-    (entry,) = list_environments([moved])
+    (difference,) = side_physics.compare_physics({"x": old}, {"x": new})
+    assert difference.types.startswith(words)
+    assert difference.moves == bool(words)
+    (entry,) = list_environments([difference])
     assert (entry.state == "differs") == bool(words)
     assert words in entry.reason

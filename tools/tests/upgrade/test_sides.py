@@ -39,14 +39,12 @@ PACKAGE = SB3.framework.packages[0]
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, tmp_path_factory, monkeypatch):
+def _needs_nothing(cache, tmp_path_factory, monkeypatch):
     """An empty cache, no stacks, and a library that needs nothing."""
-    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
     # what the installer knows of the interpreter is learnt once
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "uv"))
     monkeypatch.setattr(known_good_pins, "stacks", lambda: [])
     monkeypatch.setattr(dependencies, "_declared", lambda: [])
-    return tmp_path / "cache"
 
 
 def wheel(folder, name, version, *rows, text="VERSION = {version!r}\n", tag="py3-none-any"):
@@ -98,20 +96,21 @@ def base(tmp_path, monkeypatch):
     return install
 
 
+def resolve(old, new, adapters=()):
+    """Return both sides, resolved and not yet installed."""
+    sides = requested.parse(old), requested.parse(new)
+    return with_versions(*sides, list(adapters), cached_folders.silent)
+
+
 def pair(old, new, adapters=()):
-    """Both sides; what lies in the overlay of each, name -> version."""
-    resolved = with_versions(
-        requested.parse(old), requested.parse(new), list(adapters), cached_folders.silent
-    )
-    sides = [side_environments.prepared(side, adapters) for side in resolved]
+    """Return both sides; what lies in the overlay of each, name -> version."""
+    sides = [side_environments.prepared(side, adapters) for side in resolve(old, new, adapters)]
     return sides, [content(side) for side in sides]
 
 
 def resolved(old, new, adapters=()):
-    """Both sides before they are made; of each, name -> version of what would be installed."""
-    sides = with_versions(
-        requested.parse(old), requested.parse(new), list(adapters), cached_folders.silent
-    )
+    """Return both sides before they are installed; of each, name -> version of what would be."""
+    sides = resolve(old, new, adapters)
     rows = [side.versions.missing_rows if side.versions else [] for side in sides]
     return sides, [dict(row.split("==") for row in side) for side in rows]
 
@@ -124,15 +123,19 @@ def content(side):
     )
 
 
-def versions_found(side, *names):
-    """What an interpreter of a side imports."""
-    code = (
-        "import importlib, sys; print([importlib.import_module(n).VERSION for n in sys.argv[1:]])"
-    )
-    command, environment = [side.side.python, "-c", code, *names], side.side.environment()
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, check=True
-    ).stdout.strip()
+def import_versions(side, *names):
+    """Return the versions that an interpreter of a side imports."""
+    code = "import importlib, sys\n"
+    code += "print([importlib.import_module(n).VERSION for n in sys.argv[1:]])"
+    return run_on(side, "-c", code, *names)
+
+
+def run_on(side, *arguments):
+    """Return what an interpreter of a side prints."""
+    command, environment = [side.side.python, *arguments], side.side.environment()
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
 
 
 # -- what a side is ------------------------------------------------------------------------------
@@ -149,15 +152,15 @@ def test_only_what_differs_is_installed(publish, base):
         publish(name, version)
     publish("a", "9", "below<2", "fits", "nowhere>1")
     publish("nowhere", "2")
-    (side, _), (found, _) = pair("a==9", "installed")
+    (side, _), (overlay, _) = pair("a==9", "installed")
     assert side.how == "overlay"
-    assert found == {"a": "9", "below": "1.0", "nowhere": "2"}
+    assert overlay == {"a": "9", "below": "1.0", "nowhere": "2"}
     assert "  with below 1.0 instead of 2.0" in side.lines
-    assert versions_found(side, "a", "below") == "['9', '1.0']"
+    assert import_versions(side, "a", "below") == "['9', '1.0']"
 
 
 def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
-    """A side that pins the installed versions is what is installed."""
+    """A side that pins the installed versions is the installed environment."""
     base("below", "1.0")
     publish("below", "1.0")
     (side, _), _ = pair("below==1.0", "installed")
@@ -166,14 +169,14 @@ def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
 
 
 def test_a_side_is_made_once(publish, monkeypatch):
-    """What was made before is found without a resolver, an installer and a network."""
+    """An earlier side is found without a resolver, an installer and a network."""
     publish("a", "9", "b")
     publish("b", "1")
-    (made, _), _ = pair("a==9", "installed")
+    (first, _), _ = pair("a==9", "installed")
     monkeypatch.setattr(installer, "run", None)
-    (found, _), _ = pair("a==9", "installed")
-    assert (made.cached, found.cached) == (False, True)
-    assert made.side.paths[0] == found.side.paths[0]
+    (second, _), _ = pair("a==9", "installed")
+    assert (first.cached, second.cached) == (False, True)
+    assert first.side.paths[0] == second.side.paths[0]
 
 
 def test_another_base_is_another_side(publish, base):
@@ -193,9 +196,7 @@ def test_another_torch_takes_an_environment_of_its_own(publish):
     (side, _), _ = pair("torch==0.0.1 a==9", "installed")
     assert side.how == "environment"
     assert "because an overlay cannot hold another torch" in "\n".join(side.lines)
-    command = [side.side.python, "-c", "import a, torch; print(a.VERSION, torch.VERSION)"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert text.stdout.split() == ["9", "0.0.1"]
+    assert import_versions(side, "a", "torch") == "['9', '0.0.1']"
 
 
 def test_what_came_from_a_repository_stays(publish, base):
@@ -220,8 +221,8 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
         name = known_good_pins.name_of(row)
         publish(name, installed.version(name))
     publish(PACKAGE, "99", "gymnasium")
-    (side, _), (found, _) = pair("gymnasium==0.1", "installed", [SB3])
-    assert found == {"gymnasium": "0.1"}
+    (side, _), (overlay, _) = pair("gymnasium==0.1", "installed", [SB3])
+    assert overlay == {"gymnasium": "0.1"}
     assert f"although {PACKAGE}" in "\n".join(side.lines)
 
 
@@ -242,8 +243,8 @@ def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
     monkeypatch.setattr(dependencies, "_declared", lambda: ["judge>=2"])
     publish("judge", "2", "below>=2")
     publish("below", "1")
-    (side, _), (found, _) = resolved("below==1", "installed")
-    assert found == {"below": "1"}
+    (side, _), (overlay, _) = resolved("below==1", "installed")
+    assert overlay == {"below": "1"}
     assert "not all that the suite needs fits: " in "\n".join(side.versions.notes)
 
 
@@ -253,14 +254,14 @@ def test_a_lock_file_is_taken_at_its_word(publish, tmp_path):
     publish("below", "2")
     path = tmp_path / "lock.txt"
     path.write_text("a==9\nbelow==2\n")
-    (side, _), (found, _) = pair(str(path), "installed")
-    assert found == {"a": "9", "below": "2"}
+    (side, _), (overlay, _) = pair(str(path), "installed")
+    assert overlay == {"a": "9", "below": "2"}
     assert "although a 9 asks for below<1, not 2" in "\n".join(side.lines)
     publish("c", "1", "between")
     publish("between", "1", "below<1")
     path.write_text("c==1\nbelow==2\n")
-    (side, _), (found, _) = resolved(str(path), "installed")
-    assert found == {"c": "1", "below": "2"}
+    (side, _), (overlay, _) = resolved(str(path), "installed")
+    assert overlay == {"c": "1", "below": "2"}
     assert "the pins of the lock file contradict each other" in "\n".join(side.versions.notes)
 
 
@@ -276,42 +277,42 @@ GROUNDS = {
 }
 
 
-@pytest.mark.parametrize("case", every(3, [*GROUNDS]))
-def test_both_sides_stand_on_the_same_versions(publish, base, case):
-    """Beside what they pin nothing differs where their ranges have a version in common."""
-    (nine, ten), a, b = GROUNDS[case]
+@pytest.fixture
+def two_versions(publish, base):
+    """Return a function that publishes a==9 and a==10, which need these of x and y."""
     for name in ("x", "y"):
         base(name, "2")
         publish(name, "1")
         publish(name, "2")
-    publish("a", "9", *nine)
-    publish("a", "10", *ten)
-    sides, found = resolved("a==9", "a==10")
-    assert found == [{"a": "9", **a}, {"a": "10", **(a if b is None else b)}]
+
+    def publish_both(nine, ten):
+        publish("a", "9", *nine)
+        publish("a", "10", *ten)
+
+    return publish_both
+
+
+@pytest.mark.parametrize("case", every(3, [*GROUNDS]))
+def test_both_sides_stand_on_the_same_versions(two_versions, case):
+    """Only pinned packages differ where their ranges have a version in common."""
+    (nine, ten), old, new = GROUNDS[case]
+    two_versions(nine, ten)
+    sides, overlays = resolved("a==9", "a==10")
+    assert overlays == [{"a": "9", **old}, {"a": "10", **(old if new is None else new)}]
     assert not sides[0].versions.notes
 
 
-def test_what_cannot_be_the_same_is_said(publish, base):
+def test_what_cannot_be_the_same_is_said(two_versions):
     """Ranges without a common version part the sides in that package, and in no other."""
-    for name in ("x", "y"):
-        base(name, "2")
-        publish(name, "1")
-        publish(name, "2")
-    publish("a", "9", "x<2", "y")
-    publish("a", "10", "x>=2", "y<2")
-    sides, found = resolved("a==9", "a==10")
-    assert found == [{"a": "9", "x": "1", "y": "1"}, {"a": "10", "y": "1"}]
-    for side in sides:
-        assert "x (1 and 2)" in side.versions.notes[0]
+    two_versions(("x<2", "y"), ("x>=2", "y<2"))
+    sides, overlays = resolved("a==9", "a==10")
+    assert overlays == [{"a": "9", "x": "1", "y": "1"}, {"a": "10", "y": "1"}]
+    assert all("x (1 and 2)" in side.versions.notes[0] for side in sides)
 
 
-def test_what_a_user_pins_is_left_apart(publish, base):
-    """A pin holds for its own side; the other side keeps what is installed."""
-    base("x", "2")
-    publish("x", "1")
-    publish("x", "2")
-    publish("a", "9", "x")
-    publish("a", "10", "x")
+def test_what_a_user_pins_is_left_apart(two_versions):
+    """A pin holds for its own version; the other one keeps what is installed."""
+    two_versions(("x",), ("x",))
     assert resolved("a==9 x==1", "a==10")[1] == [{"a": "9", "x": "1"}, {"a": "10"}]
 
 
@@ -324,8 +325,8 @@ def test_a_pin_above_a_declared_range_is_run_all_the_same(publish):
     for name in ("x", "y"):
         publish(name, "1")
         publish(name, "2")
-    (side, _), (found, _) = pair("a==9 x==2", "installed")
-    assert found == {"a": "9", "x": "2", "y": "1"}
+    (side, _), (overlay, _) = pair("a==9 x==2", "installed")
+    assert overlay == {"a": "9", "x": "2", "y": "1"}
     assert "  although a 9 asks for x<2, not 2" in side.lines
 
 
@@ -354,7 +355,7 @@ def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
 
 
 def test_a_wheel_with_misspelt_requirements_is_mended(publish):
-    """What the installer refuses is accepted when mended, and keeps what can be read."""
+    """The installer accepts the mended wheel, which keeps all readable requirements."""
     path = publish("a", "9", "x>=1.", "y<2", "?? what")
     publish("x", "1")
     publish("y", "1")
@@ -363,8 +364,8 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish):
     wheels._mend(path)
     environment = installer._environment()
     subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=environment)
-    _, (found, _) = resolved("a==9", "installed")
-    assert found == {"a": "9", "x": "1", "y": "1"}
+    _, (overlay, _) = resolved("a==9", "installed")
+    assert overlay == {"a": "9", "x": "1", "y": "1"}
 
 
 def test_an_overlay_has_the_bytecode_of_its_modules(publish):
@@ -384,11 +385,11 @@ def test_an_environment_holds_what_the_library_needs(monkeypatch):
     names = {known_good_pins.name_of(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
-    wanted = version_resolution.make_problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
-    assert PACKAGE in wanted.own
+    problem = version_resolution.make_problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    assert PACKAGE in problem.own
     assert version_resolution.another_torch(requested.parse("torch==0.0.1"))
-    here = importlib.metadata.version("torch").partition("+")[0]
-    assert not version_resolution.another_torch(requested.parse(f"torch=={here}"))
+    version = importlib.metadata.version("torch").partition("+")[0]
+    assert not version_resolution.another_torch(requested.parse(f"torch=={version}"))
 
 
 # -- what only one version installs ----------------------------------------------------------------
@@ -441,22 +442,16 @@ STARTED = {
 
 
 def finds(side, folder, started="itself"):
-    """What a process on a side finds of x and y."""
+    """Return what a process on a side finds of x and y."""
     first, start = STARTED[started]
     script = folder / "finds.py"
     script.write_text(FINDS.format(first=first, start=start))
-    command, environment = [side.side.python, str(script)], side.side.environment()
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
-    return json.loads(ended.stdout)
+    return json.loads(run_on(side, str(script)))
 
 
 def hiding(old, new, adapters=(), lend=()):
-    """Both sides of an upgrade, what only one installs hidden on the other."""
-    sides = with_versions(
-        requested.parse(old), requested.parse(new), list(adapters), cached_folders.silent
-    )
-    both = Pair(*sides, frozenset(), tuple(adapters), {})
+    """Return both sides of an upgrade, with packages of only one hidden from the other."""
+    both = Pair(*resolve(old, new, adapters), frozenset(), tuple(adapters), {})
     return side_environments.prepare(both, cached_folders.silent, lend)
 
 
@@ -490,7 +485,7 @@ def test_what_a_version_does_not_install_is_not_found(dropped, tmp_path, started
 
 
 def test_what_is_hidden_is_listed(dropped):
-    """The lines of a side name what its version does not require, and count the rest."""
+    """The lines of a side name hidden requirements, and count the rest."""
     nine, ten = hiding("a==9", "a==10")
     assert (ten.hidden, ten.hidden_below, ten.hidden_by) == (("x",), ("y",), ("a 10",))
     assert "  without x (and 1 that only they require): a 10 does not install them" in ten.lines
@@ -498,20 +493,14 @@ def test_what_is_hidden_is_listed(dropped):
     assert not any("without" in line for line in nine.lines)
 
 
-def test_an_extra_installs_what_it_requires(dropped):
-    """What only an extra requires is there if the extra is asked for."""
-    for b in ("a[plot]==10", "A[Plot]==10"):
-        _, ten = hiding("a==9", b)
-        assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
-
-
-def test_a_new_requirement_is_hidden_on_the_old_side(dropped):
-    """The old version is not lent what only the new one requires."""
+def test_what_one_version_requires_is_hidden_from_the_other(dropped):
+    """Also from the old version; requirements of an extra are there if it is requested."""
     ten, nine = hiding("a==10", "a==9")
-    assert [(side.hidden, side.hidden_below) for side in (ten, nine)] == [
-        (("x",), ("y",)),
-        ((), ()),
-    ]
+    assert (ten.hidden, ten.hidden_below) == (("x",), ("y",))
+    assert (nine.hidden, nine.hidden_below) == ((), ())
+    for new in ("a[plot]==10", "A[Plot]==10"):
+        _, ten = hiding("a==9", new)
+        assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
 
 
 @pytest.mark.nightly
@@ -524,13 +513,13 @@ def test_what_is_lent_is_found(dropped, tmp_path):
 
 
 def test_only_what_is_there_can_be_lent(dropped):
-    """An unknown name is refused, with what was expected."""
+    """An unknown name is an error that lists the known ones."""
     with pytest.raises(UserError, match="--lend names 'z', and neither version has a distribution"):
         hiding("a==9", "a==10", lend=["x", "z"])
 
 
 def test_what_the_suite_needs_is_there(dropped, monkeypatch):
-    """What traces and probes a side is never hidden, and the lines of the side report it."""
+    """Packages of the tracer and the probes are never hidden, and the lines report it."""
     monkeypatch.setattr(dependencies, "_declared", lambda: ["y"])
     _, ten = hiding("a==9", "a==10")
     assert (ten.hidden, ten.hidden_below) == (("x",), ())
@@ -550,15 +539,15 @@ def test_what_only_reports_need_is_hidden(publish, monkeypatch):
 
 @pytest.mark.nightly
 def test_the_installed_version_is_a_version(dropped, base):
-    """Against a requirement, what is installed counts with what it requires."""
+    """Beside a requirement, the installed version counts with its own requirements."""
     base("a", "10")
     base("x", "1")
-    nine, here = hiding("a==9", "installed")
-    assert here.how == "installed"
-    assert (nine.hidden, here.hidden) == ((), ("x",))
+    nine, installed_side = hiding("a==9", "installed")
+    assert installed_side.how == "installed"
+    assert (nine.hidden, installed_side.hidden) == ((), ("x",))
     base("a", "9", "", "x")
-    nine, here = hiding("a==10", "installed")
-    assert (nine.hidden, here.hidden) == (("x",), ())
+    nine, installed_side = hiding("a==10", "installed")
+    assert (nine.hidden, installed_side.hidden) == (("x",), ())
 
 
 def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_path):
@@ -572,16 +561,16 @@ def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_pa
 
 
 def test_a_package_that_two_distributions_share_stays(tmp_path):
-    """Of a namespace, only the part that the hidden distribution brings is not found."""
+    """Only the hidden distribution's part of a namespace is not found."""
     files = {"x": ("x", "space/x"), "y": ("y", "space/y"), "z": ("space/z",), "w": ("x_w",)}
     for name, modules in files.items():
         info = tmp_path / f"{name}-1.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
         (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
-    there = distribution_metadata.in_folder(tmp_path)
-    assert closures._modules({"x"}, there) == {"x", "space.x"}
-    assert closures._modules({"x", "y", "z"}, there) == {"x", "y", "space"}
+    distributions = distribution_metadata.in_folder(tmp_path)
+    assert closures._modules({"x"}, distributions) == {"x", "space.x"}
+    assert closures._modules({"x", "y", "z"}, distributions) == {"x", "y", "space"}
 
 
 @pytest.mark.nightly
@@ -592,10 +581,8 @@ def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
     _, ten = hiding("a==9", "a==10")
     code = "import sys, sitecustomize as s; print(sys.site_was_here, s.__file__, sys.path[1])"
-    command, environment = [ten.side.python, "-c", code], ten.side.environment()
-    value = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     own = str(tmp_path / "site" / "sitecustomize.py")
-    assert value.stdout.split() == ["True", own, ten.side.paths[0]]
+    assert run_on(ten, "-c", code).split() == ["True", own, ten.side.paths[0]]
 
 
 @pytest.mark.nightly
@@ -623,17 +610,17 @@ def mine(tmp_path):
     return folder
 
 
-def beside(environment, text):
-    """The environment, and what it would be with another version installed into it."""
-    versions = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
-    sides = with_versions(*versions, [], cached_folders.silent)
-    return [side_environments.prepared(side, []) for side in sides]
+def install_into(environment, text):
+    """Return the environment, and what it would be with another version installed into it."""
+    sides = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
+    resolved_sides = with_versions(*sides, [], cached_folders.silent)
+    return [side_environments.prepared(side, []) for side in resolved_sides]
 
 
 def test_a_side_beside_an_environment_is_what_pip_would_install_there(
     publish, base, mine, tmp_path
 ):
-    """What is there stays unless something forbids it, whatever this library stands on.
+    """Its packages stay unless something forbids them, whatever this library needs.
 
     What moves besides is named by its version there; a working tree brings its own package alone.
     """
@@ -643,25 +630,25 @@ def test_a_side_beside_an_environment_is_what_pip_would_install_there(
     publish("new", "1")
     publish("a", "9", "below")
     publish("a", "10", "below<3,>=2", "new")
-    old, new = beside(mine, "a==9")
-    assert versions_found(old, "a", "below", "apart") == "['8', '1.0', '1.0']"
-    assert versions_found(new, "a", "below", "apart") == "['9', '1.0', '1.0']"
+    old, new = install_into(mine, "a==9")
+    assert import_versions(old, "a", "below", "apart") == "['8', '1.0', '1.0']"
+    assert import_versions(new, "a", "below", "apart") == "['9', '1.0', '1.0']"
     assert (new.how, new.further) == ("overlay on your environment", ())
-    _, new = beside(mine, "a==10")
-    assert versions_found(new, "a", "below", "apart") == "['10', '2.0', '1.0']"
+    _, new = install_into(mine, "a==10")
+    assert import_versions(new, "a", "below", "apart") == "['10', '2.0', '1.0']"
     assert new.lines[1] == "  with below 2.0 instead of 1.0, new 1"
     (tmp_path / "tree" / "a").mkdir(parents=True)
     (tmp_path / "tree" / "a" / "__init__.py").write_text("VERSION = 'tree'\n")
-    _, new = beside(mine, str(tmp_path / "tree"))
-    assert versions_found(new, "a", "below") == "['tree', '1.0']"
+    _, new = install_into(mine, str(tmp_path / "tree"))
+    assert import_versions(new, "a", "below") == "['tree', '1.0']"
 
 
 @pytest.mark.parametrize(
-    ("variable", "found"),
+    ("variable", "version_of_below"),
     every(3, [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")]),
 )
 def test_settings_of_pip_hold_where_it_would_install(
-    variable, found, publish, mine, tmp_path, monkeypatch
+    variable, version_of_below, publish, mine, tmp_path, monkeypatch
 ):
     """Those of its variables, and of the file in the environment, which no other pip reads."""
     for version in ("1.5", "2.0"):
@@ -681,6 +668,6 @@ def test_settings_of_pip_hold_where_it_would_install(
     else:
         (mine / variable).write_text(f"[global]\nconstraint = {limits}\n")
     installer._as_pip.cache_clear()
-    _, new = beside(mine, "a==9")
-    assert versions_found(new, "a", "below") == f"['9', '{found}']"
+    _, new = install_into(mine, "a==9")
+    assert import_versions(new, "a", "below") == f"['9', '{version_of_below}']"
     installer._as_pip.cache_clear()

@@ -31,19 +31,20 @@ def decoded(text):
     return text
 
 
+NOWHERE = PinnedRepository(Path("/nowhere"))
+
+
 def test_every_change_is_a_finding():
-    """The worst first: what is documented otherwise, returns; then traces and defaults."""
-    found = upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/nowhere")))
-    assert [(each.level, each.check) for each in found] == [
+    """The worst first: undocumented variants, returns; then traces and defaults."""
+    findings = upgrade_findings.findings(upgrade(CHANGED), NOWHERE)
+    assert [(finding.level, finding.check) for finding in findings] == [
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
         (WARNING, "training"), (WARNING, "default"),
     ]  # fmt: skip
     documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
-    (found,) = upgrade_findings.findings(upgrade(documented), PinnedRepository(Path("/nowhere")))
-    assert found.level == NOTICE
-    assert (
-        upgrade_findings.findings(upgrade(of(traced())), PinnedRepository(Path("/nowhere"))) == []
-    )
+    (finding,) = upgrade_findings.findings(upgrade(documented), NOWHERE)
+    assert finding.level == NOTICE
+    assert upgrade_findings.findings(upgrade(of(traced())), NOWHERE) == []
 
 
 @pytest.mark.parametrize("message", ["100 %, a: b\nc\r\nd", "50%25, ::error::no"])
@@ -55,7 +56,7 @@ def test_an_annotation_says_what_it_was_told(message):
     assert COMMAND.fullmatch(line)
     named, _, data = line.removeprefix("::error ").partition("::")
     assert decoded(data) == message
-    properties = dict(each.split("=", 1) for each in named.split(","))
+    properties = dict(pair.split("=", 1) for pair in named.split(","))
     assert {name: decoded(value) for name, value in properties.items()} == {
         "file": "a,b:c.py", "line": "7", "title": message,
     }  # fmt: skip
@@ -63,14 +64,14 @@ def test_an_annotation_says_what_it_was_told(message):
     assert line == "::notice title=t::m"
 
 
-@pytest.mark.parametrize(("count", "listed"), [(10, 10), (11, 10), (45, 10)])
-def test_no_more_annotations_than_are_shown(count, listed):
-    """Of one kind ten; the last of more says how many are only in the report."""
+@pytest.mark.parametrize(("count", "shown"), [(10, 10), (11, 10), (45, 10)])
+def test_no_more_annotations_than_are_shown(count, shown):
+    """Ten of one kind; the last of more counts those that are only in the report."""
     lines = ci_formats.format_annotations(
         [Finding(WARNING, "trace", str(n), "m") for n in range(count)]
     )
-    assert len(lines) == listed
-    if count > listed:
+    assert len(lines) == shown
+    if count > shown:
         assert lines[-1].endswith(f"::{count - 9} more are in the report")
 
 
@@ -79,13 +80,11 @@ def test_code_scanning_is_given_the_pin_of_what_has_no_other_line():
     pinned = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
     (run,) = ci_formats.build_sarif(upgrade_findings.findings(upgrade(CHANGED), pinned))["runs"]
     places = [place["physicalLocation"] for row in run["results"] for place in row["locations"]]
-    assert [place["artifactLocation"]["uri"] for place in places] == ["requirements/locked.txt"] * 4
-    assert [place["region"] for place in places] == [{"startLine": 4}] * 4
+    pins = [(row["artifactLocation"]["uri"], row["region"]["startLine"]) for row in places]
+    assert pins == [("requirements/locked.txt", 4)] * 4
     assert len({row["partialFingerprints"]["rlregress/v1"] for row in run["results"]}) == 4
-    bare = upgrade_findings.findings(upgrade(CHANGED), PinnedRepository(Path("/x")))
-    assert [row["locations"] for row in ci_formats.build_sarif(bare)["runs"][0]["results"]] == [
-        []
-    ] * 4
+    (run,) = ci_formats.build_sarif(upgrade_findings.findings(upgrade(CHANGED), NOWHERE))["runs"]
+    assert [row["locations"] for row in run["results"]] == [[]] * 4
 
 
 def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
@@ -118,13 +117,13 @@ def test_a_comment_is_found_again_and_fits():
 
 
 def test_a_summary_is_cut_by_bytes():
-    """What GitHub refuses as too long is left out, at a line; letters may be several bytes."""
+    """Lines beyond GitHub's limit are left out; letters may be several bytes."""
     text = "é" * 9 + "\n"
     assert ci_formats.cut_text(text * 3, 57) == text * 3
-    whole = ci_formats.cut_text(text * 30, 200)
-    assert len(whole.encode()) <= 200
-    assert whole.startswith(text)
-    assert "30 lines in all" in whole
+    cut = ci_formats.cut_text(text * 30, 200)
+    assert len(cut.encode()) <= 200
+    assert cut.startswith(text)
+    assert "30 lines in all" in cut
     assert ci_formats.cut_text(text * 30, 20) == ""
 
 
@@ -139,7 +138,7 @@ def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
 
 
 def test_the_unit_test_report_counts_what_it_holds():
-    """What differs fails; what was not checked is skipped, not passed."""
+    """Differences fail; entries that were not checked are skipped, not passed."""
     root = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
@@ -149,8 +148,8 @@ def test_the_unit_test_report_counts_what_it_holds():
         "training sac": ["failure"], "training sac dictionary": ["skipped"],
         "default td3 [library] batch": ["failure"], "returns of sb3": ["failure"],
     }  # fmt: skip
-    counted = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
-    assert counted == {"tests": 7, "failures": 4, "skipped": 3, "errors": 0}
+    counts = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
+    assert counts == {"tests": 7, "failures": 4, "skipped": 3, "errors": 0}
     assert all(case.get("classname") for case in suite)
     both = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED, other_packages=[GONE]), 12.0))
     assert [len(suite.findall("*/failure")) for suite in both] == [4, 1]
@@ -158,7 +157,7 @@ def test_the_unit_test_report_counts_what_it_holds():
 
 def test_the_unit_test_report_is_xml_whatever_is_told():
     """An error may quote what no XML can hold."""
-    rows = [replace(each, text="a\x00\x1b[2J\ufffe<b>") for each in missing()]
+    rows = [replace(row, text="a\x00\x1b[2J\ufffe<b>") for row in missing()]
     root = ElementTree.fromstring(ci_formats.junit(upgrade(of(PARTED, not_probed=rows)), 12.0))
     (skipped,) = root.iter("skipped")
     assert skipped.get("message") == "cannot run here: new: a\\x00\\x1b[2J\\ufffe<b>"
@@ -169,7 +168,7 @@ def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     """The report, the next steps, the verdict, or five lines; the page has the whole command."""
     monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    lines: list[str] = []
+    lines = []
     monkeypatch.chdir(tmp_path)
     script = {"script": Path("mine.py")}
     options = Options("a==1", "b==2", Path("report"), script=script, say=lines.append)

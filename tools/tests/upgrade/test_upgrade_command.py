@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress import cli, frameworks, progress
+from rlregress import frameworks, progress
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.details import catalogue
 from rlregress.errors import UserError
@@ -23,7 +23,6 @@ from rlregress.progress import Durations
 from rlregress.tracing.child_processes import Deadline, OutOfTime, limited, note_cut
 from rlregress.tracing.recording_processes import Side
 from rlregress.upgrade import (
-    cached_folders,
     cascade,
     entries,
     interpreters,
@@ -36,38 +35,21 @@ from rlregress.upgrade.side_environments import Prepared
 from rlregress.upgrade.side_fingerprints import Fingerprint
 from rlregress.upgrade.sides import Sides
 from rlregress.upgrade.upgrade_options import Options
+from tools.tests.upgrade.small_packages import edit_copy
 
 SB3 = frameworks.get("sb3")
 FILE = f"{SB3.framework.modules[0]}/sac/sac.py"
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch):
-    """An empty cache."""
-    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
 def branch(tmp_path):
-    """A working tree with a copy of the framework, in which text of SAC's file is replaced."""
-
-    def made(old, new):
-        SB3.code.copy_to_change(FILE, tmp_path / "branch")
-        path = tmp_path / "branch" / FILE
-        text = path.read_text()
-        assert text.count(old) == 1
-        path.unlink()
-        path.write_text(text.replace(old, new))
-        return str(tmp_path / "branch")
-
-    (tmp_path / "branch").mkdir()
-    return made
+    """Return a function that writes a copy of the framework with text of SAC's file replaced."""
+    return lambda old, new: edit_copy(SB3, FILE, tmp_path / "branch", (old, new))
 
 
 @pytest.fixture
 def judge(cache, tmp_path, monkeypatch):
-    """Judge an upgrade of SAC, asked only about SAC; the exit code and the report."""
+    """Judge an upgrade by SAC's details and trainings; return the exit code and the report."""
     requested = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
     monkeypatch.setattr(catalogue, "all_details", lambda: requested)
 
@@ -94,10 +76,10 @@ def test_a_branch_with_another_loss_is_found_and_explained(
     tree = branch("0.5 * sum(F.mse_loss", "1.0 * sum(F.mse_loss")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_WORKSPACE", tree)
-    code, found = judge("installed", tree)
-    traced = found["frameworks"]["sb3"]["traces"]["sac"]
+    code, report = judge("installed", tree)
+    traced = report["frameworks"]["sb3"]["traces"]["sac"]
     line = 1 + (Path(tree) / FILE).read_text().split("critic_loss.backward()")[0].count("\n")
-    assert (code, found["verdict"], traced["verdict"]) == (1, "regressed", "diverged")
+    assert (code, report["verdict"], traced["verdict"]) == (1, "regressed", "diverged")
     assert traced["first"]["kind"] == "loss"
     assert traced["first"]["ratio"] == pytest.approx(2.0, rel=1e-6)
     assert traced["first"]["new"] == f"{FILE}:{line}"
@@ -125,20 +107,20 @@ def test_a_branch_with_another_loss_is_found_and_explained(
 @pytest.mark.usefixtures("warm_python")
 def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     """A renamed variable is no change, and the acquittal says what it covers."""
-    code, found = judge(
+    code, report = judge(
         "installed",
         branch("critic_loss = 0.5 * sum", "critic_loss = sum([0.5]) * sum"),
         ["sac", "ppo"],
     )
-    traced = found["frameworks"]["sb3"]["traces"]["sac"]
-    assert (code, found["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
+    traced = report["frameworks"]["sb3"]["traces"]["sac"]
+    assert (code, report["verdict"], traced["verdict"]) == (0, "unchanged", "equal")
     assert 0.5 < traced["reached"] < 1.0
-    (function,) = [entry for entry in found["entries"] if entry["kind"] == "function"]
+    (function,) = [entry for entry in report["entries"] if entry["kind"] == "function"]
     assert (function["name"], function["by"]) == (f"{FILE} SAC.train", ["sac"])
     assert any("was never true" in note for note in function["notes"])
     # which does not enter what differs, and needs no trace
-    assert found["frameworks"]["sb3"]["same_code"] == ["ppo"]
-    assert found["asked"]["trainings"] == [2, 2]
+    assert report["frameworks"]["sb3"]["same_code"] == ["ppo"]
+    assert report["asked"]["trainings"] == [2, 2]
     assert f"- function `{FILE}:" in (tmp_path / "report" / "upgrade.md").read_text()
 
 
@@ -197,7 +179,7 @@ for job in json.loads(Path(path).read_text())["jobs"]:
 
 @pytest.mark.nightly
 def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_executable):
-    """What a killed gate has recorded is not recorded again, and half a trace is."""
+    """Whole recordings of a killed gate are kept, and half a trace is not."""
     log = tmp_path / "log"
     tree = branch("critic_loss = 0.5", "critic_loss = 0.50")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -206,30 +188,26 @@ def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_
         return [python, "-c", INTERRUPTED, str(log), mode, tree, BATCH]
 
     def run():
-        ended = subprocess.run(
-            command(warm_executable, "go"),
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
+        ran = subprocess.run(
+            command(warm_executable, "go"), cwd=tmp_path, env=environment, capture_output=True,
             text=True,
-        )
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout.strip()
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout.strip()
 
-    with subprocess.Popen(
-        command(sys.executable, "wait"), cwd=tmp_path, env=environment
-    ) as process:
+    waiting = command(sys.executable, "wait")
+    with subprocess.Popen(waiting, cwd=tmp_path, env=environment) as process:
         for _ in range(600):
-            if log.is_file() and "B td3" in log.read_text():
+            if log.is_file() and "new td3" in log.read_text():
                 break
             time.sleep(0.1)
         process.send_signal(signal.SIGKILL)
     before = log.read_text().splitlines()
     assert before == [
-        "A sb3-details.json", "B sb3-details.json", "A sac", "A td3", "B sac", "B td3"
+        "old sb3-details.json", "new sb3-details.json", "old sac", "old td3", "new sac", "new td3",
     ]  # fmt: skip
     assert run() == "unchanged"
-    assert log.read_text().splitlines()[len(before) :] == ["B td3"]
+    assert log.read_text().splitlines()[len(before) :] == ["new td3"]
     # one that had ended is done anew
     assert run() == "unchanged"
     assert log.read_text().splitlines()[len(before) + 1 :] == before
@@ -240,8 +218,8 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 4.0)
     monkeypatch.setattr(progress, "stored_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
     options = Options(minutes=2.0)
-    left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}
-    assert left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
+    seconds_left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}
+    assert seconds_left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
     short = Options(minutes=0.5)
     assert short.until("traces") == short.deadline.at
 
@@ -251,77 +229,78 @@ def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, 
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Side("old"), Side("new")), (tmp_path, tmp_path), time.time()
     with Sides(both, folders, workers, print) as sides:
-        ends = sides.run("x", lambda side, kept, until: until - now, until=now + 100)
+        ends = sides.run("x", lambda side, path, until: until - now, until=now + 100)
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
 
 def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     """Time ends while the second version is probed: neither has details, and the report says so."""
-    ended = Future(), Future()
-    ended[0].set_result(Fingerprint({}, ("sac",), {}))
-    ended[1].set_exception(OutOfTime("--minutes 1 were over"))
+    futures = Future(), Future()
+    futures[0].set_result(Fingerprint({}, ("sac",), {}))
+    futures[1].set_exception(OutOfTime("--minutes 1 were over"))
     deadline = Deadline(1.0, time.time() - 60)
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
     with limited(deadline):
-        prints = cascade._wait_for_probes(ended, SB3)
-        chosen, one_sided = cascade._choose_trainings([SB3], [prints], options)
+        prints = cascade._wait_for_probes(futures, SB3)
+        trainings, one_sided = cascade._choose_trainings([SB3], [prints], options)
     assert [side.found for side in prints] == [{}, {}]
     (entry, _) = entries.list_defaults([], side_fingerprints.unread(*prints), "sb3")
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
-    assert (chosen, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
+    assert (trainings, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
 def test_a_gate_that_had_too_little_time_is_gone_on_with(cache):
-    """The next one finds what was recorded; one that had ended is done anew."""
+    """The next gate finds its recordings; after one that had ended all is new."""
     old, new = (Prepared(Requested("x"), Side(label), "tree") for label in VERSIONS)
-    found = []
+    report = []
     for is_cut in (True, False, False):
         with (
             limited(Deadline(1.0, time.time())),
             cascade._open_work_folders(old, new, (), Options(), None) as (folder, _),
         ):
-            found.append((folder / "sac.trace").exists())
+            report.append((folder / "sac.trace").exists())
             (folder / "sac.trace").touch()
             if is_cut:
                 note_cut("the rest")
-    assert found == [False, True, False]
+    assert report == [False, True, False]
 
 
 @pytest.mark.parametrize(("why", "is_kept"), [("time", False), ("error", True)])
 def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why, is_kept):
     """The same command with more time asks again."""
-    kept = tmp_path / "answers.json"
+    path = tmp_path / "answers.json"
 
     def run_module(*_):
-        kept.touch()
+        path.touch()
         return {"observed": {"gae.formula library": {"error": "", "why": why}}}
 
     monkeypatch.setattr(side_process, "run_module", run_module)
-    side_fingerprints.answers(Side("old"), kept, SB3, [])
-    assert kept.exists() == is_kept
+    side_fingerprints.answers(Side("old"), path, SB3, [])
+    assert path.exists() == is_kept
 
 
 def test_a_training_of_one_side_belongs_to_its_framework():
     """One that a framework lost is not hidden by another framework that gained its name."""
-    here = [frameworks.get("sb3"), frameworks.get("torchrl")]
+    adapters = [frameworks.get("sb3"), frameworks.get("torchrl")]
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
     options = Options("x", "y", Path("report"), scenarios=[])
-    _, one_sided = cascade._choose_trainings(here, [(with_, without), (without, with_)], options)
+    _, one_sided = cascade._choose_trainings(
+        adapters, [(with_, without), (without, with_)], options
+    )
     assert one_sided == [{"td3": "old"}, {"td3": "new"}]
 
 
 def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
     monkeypatch.setattr(interpreters, "_facts", lambda python: ([], f"3.{len(python)}.0", "", []))
-    sides = [
-        Prepared(Requested("x"), Side(label, python="x" * 9), "environment") for label in VERSIONS
-    ]
-    cascade._check(*sides)
-    other = Prepared(Requested("x"), Side("new", python="x"), "environment")
-    with pytest.raises(
-        UserError, match="the old version runs on Python 3.9.0 and the new version on 3.1.0"
-    ):
-        cascade._check(sides[0], other)
+    old, same, other = (
+        Prepared(Requested("x"), Side(label, python=python), "environment")
+        for label, python in (("old", "x" * 9), ("new", "y" * 9), ("new", "y"))
+    )
+    cascade._check(old, same)
+    message = "the old version runs on Python 3.9.0 and the new version on 3.1.0"
+    with pytest.raises(UserError, match=message):
+        cascade._check(old, other)
 
 
 def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
@@ -342,22 +321,15 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
         (["installed", "installed"], "old and new are both the installed version"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_two(
-    cache, tmp_path, monkeypatch, capsys, arguments, message
-):
-    """What cannot be judged is said in one sentence; nothing is made in the cache."""
-    command = ["rlregress", "upgrade", *arguments, "--report", str(tmp_path / "report")]
-    monkeypatch.setattr(sys, "argv", command)
+def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command, arguments, message):
+    """Nothing is made in the cache."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
+        code, _, error = command("upgrade", *arguments, "--report", str(tmp_path / "report"))
     finally:
         signal.signal(signal.SIGTERM, handler)
-    error = capsys.readouterr().err
-    assert ended.value.code == 2
+    assert (code, len(error.splitlines())) == (2, 1)
     assert message in error
-    assert len(error.splitlines()) == 1
     assert not cache.exists()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import sys
 import zipfile
 
 import numpy as np
@@ -12,7 +11,7 @@ import stable_baselines3
 import torch
 from gymnasium.envs.classic_control import CartPoleEnv
 
-from rlregress import cli, frameworks
+from rlregress import frameworks
 from rlregress.frameworks.sb3 import load
 from rlregress.inside import checkpoint, saved_files_worker
 from rlregress.model import differences as model
@@ -56,8 +55,8 @@ class Hostile:
         return open, (self.path, "w")
 
 
-def answers(path, loader="", observations="", environment=""):
-    """What the worker says of a user's file."""
+def load_user_file(path, loader="", observations="", environment=""):
+    """Return the worker's results for a user's file."""
     user = {"file": str(path), "loader": str(loader), "observations": str(observations),
             "environment": environment}  # fmt: skip
     job = {"framework": "sb3", "algorithms": ["none"], "files": "", "write": False, "times": 2,
@@ -65,10 +64,10 @@ def answers(path, loader="", observations="", environment=""):
     return saved_files_worker.answers(job)
 
 
-def entry(own, other):
+def entry(old, new):
     """The one entry of what two versions loaded."""
-    (found,) = entries.list_saved_files(side_files.judge_kinds(own, other, newer=False), "sb3")
-    return found
+    (listed,) = entries.list_saved_files(side_files.judge_kinds(old, new, newer=False), "sb3")
+    return listed
 
 
 @pytest.fixture(scope="module")
@@ -76,13 +75,13 @@ def agents(tmp_path_factory):
     """The folder of an agent's file, which is trained once."""
     folder = tmp_path_factory.mktemp("agents")
 
-    def made(name):
+    def save(name):
         if not (folder / f"{name}.zip").exists():
             (saving,) = frameworks.get("sb3").load.saved_files()[name]
             saving.train(lambda discrete=False: Ends(discrete=discrete), 1).save(folder / name)
         return folder
 
-    return made
+    return save
 
 
 @pytest.mark.parametrize("name", every(2, ["ppo", "a2c", "sac", "td3", "dqn"]))
@@ -90,9 +89,9 @@ def test_the_file_of_an_agent_tells_its_algorithm(agents, name):
     """The class that wrote it loads it; parameters, settings and actions are compared."""
     loaded = load.user_agent(str(agents(name) / f"{name}.zip"))
     assert type(loaded) is getattr(stable_baselines3, name.upper())
-    own = answers(agents(name) / f"{name}.zip")
-    found = entry(own, own)
-    assert (found.name, found.state) == (f"{name}.zip", model.SAME)
+    own = load_user_file(agents(name) / f"{name}.zip")
+    listed = entry(own, own)
+    assert (listed.name, listed.state) == (f"{name}.zip", model.SAME)
     paths = [path for path, *_ in own["kinds"][f"{name}.zip"]["items"][0]]
     assert {"deterministic actions", "sampled actions", "settings['gamma']"} <= set(paths)
 
@@ -102,20 +101,20 @@ def test_an_agent_plays_in_its_own_environment(tmp_path, monkeypatch):
     """Its episodes are compared, so that an environment that moved is seen where actions agree."""
     path = tmp_path / "agent.zip"
     stable_baselines3.PPO("MlpPolicy", "CartPole-v1", seed=0, device="cpu").save(path)
-    own = answers(path, environment="CartPole-v1")
+    own = load_user_file(path, environment="CartPole-v1")
     items = dict(row[:2] for row in own["kinds"]["agent.zip"]["items"][0])
     assert "[20]" in items["returns of episodes"]
     assert entry(own, own).state == model.SAME
     reset = CartPoleEnv.reset
 
-    def slippery(self, **given):
+    def slippery(self, **options):
         self.tau = 0.04
-        return reset(self, **given)
+        return reset(self, **options)
 
     monkeypatch.setattr(CartPoleEnv, "reset", slippery)
-    other = answers(path, environment="CartPole-v1")
-    assert entry(own, other).state == model.DIFFERS
-    after = dict(row[:2] for row in other["kinds"]["agent.zip"]["items"][0])
+    changed = load_user_file(path, environment="CartPole-v1")
+    assert entry(own, changed).state == model.DIFFERS
+    after = dict(row[:2] for row in changed["kinds"]["agent.zip"]["items"][0])
     assert after["returns of episodes"] != items["returns of episodes"]
 
 
@@ -126,23 +125,29 @@ def test_another_file_differs(agents, tmp_path):
         for name in old.namelist():
             content = old.read(name)
             new.writestr(name, content.replace(b'"gamma": 0.97', b'"gamma": 0.98'))
-    found = entry(answers(agents("ppo") / "ppo.zip"), answers(path))
-    assert found.state == model.DIFFERS
-    assert "settings['gamma']" in found.reason
+    listed = entry(load_user_file(agents("ppo") / "ppo.zip"), load_user_file(path))
+    assert listed.state == model.DIFFERS
+    assert "settings['gamma']" in listed.reason
 
 
 def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
-    """A ``state_dict``, with what the policy does on saved observations."""
+    """A ``state_dict``, with the actions of the policy on saved observations."""
     weights, loader = tmp_path / "weights.pt", tmp_path / "loader.py"
     rows = tmp_path / "rows.npy"
     torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
     loader.write_text(LOADER)
     np.save(rows, np.ones((4, 3), np.float32))
-    own = answers(weights, loader, rows)
+    own = load_user_file(weights, loader, rows)
     assert entry(own, own).state == model.SAME
     torch.save(torch.nn.Linear(3, 2).state_dict(), weights)
-    found = entry(own, answers(weights, loader, rows))
-    assert (found.state, "parameters['bias']" in found.reason) == (model.DIFFERS, True)
+    listed = entry(own, load_user_file(weights, loader, rows))
+    assert (listed.state, "parameters['bias']" in listed.reason) == (model.DIFFERS, True)
+    # a loader that fails is an entry, and the framework's own files are still compared
+    broken = tmp_path / "broken.py"
+    broken.write_text("import no_such_module\n")
+    loaded = load_user_file(weights, broken)["kinds"]["weights.pt"]
+    assert loaded["error"] == "ModuleNotFoundError: No module named 'no_such_module'"
+    assert loaded["when"] == "load"
 
 
 def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
@@ -154,15 +159,15 @@ def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
     loader, rows = tmp_path / "loader.py", tmp_path / "rows.npy"
     loader.write_text(TRAINER_LOADER)
     np.save(rows, np.ones((4, 3), np.float32))
-    own = answers(path, loader, rows)
+    own = load_user_file(path, loader, rows)
     assert entry(own, own).state == model.SAME
     items = dict(row[:2] for row in own["kinds"][path.name]["items"][0])
     assert "[4, 2]" in items["deterministic actions"]
     state = torch.load(path)
     state["loss_module"]["actor_network_params.module.0.module.0.4.bias"] += 1.0
     torch.save(state, path)
-    found = entry(own, answers(path, loader, rows))
-    assert (found.state, "parameters['4.bias']" in found.reason) == (model.DIFFERS, True)
+    listed = entry(own, load_user_file(path, loader, rows))
+    assert (listed.state, "parameters['4.bias']" in listed.reason) == (model.DIFFERS, True)
 
 
 CLEANRL_LOADER = """
@@ -196,7 +201,7 @@ def act(agent, observations):
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
-    """What a script of CleanRL saves, and observations for it."""
+    """Return the file of a CleanRL script, and observations for it."""
     folder = tmp_path_factory.mktemp("weights")
     saving = frameworks.get("cleanrl").load.saved_files()
     if "ppo" not in saving:
@@ -214,52 +219,42 @@ def test_a_loader_tells_how_a_policy_of_cleanrl_acts(weights, tmp_path):
     path, rows = weights
     for name, text in (("silent.py", CLEANRL_LOADER), ("acting.py", CLEANRL_LOADER + ACT)):
         (tmp_path / name).write_text(text)
-    own = answers(path, tmp_path / "silent.py", rows)
-    found = entry(own, own)
-    assert (found.state, "parameters['actor_logstd']" in str(own)) == (model.SAME, True)
-    own = answers(path, tmp_path / "acting.py", rows)
+    own = load_user_file(path, tmp_path / "silent.py", rows)
+    listed = entry(own, own)
+    assert (listed.state, "parameters['actor_logstd']" in str(own)) == (model.SAME, True)
+    own = load_user_file(path, tmp_path / "acting.py", rows)
     assert entry(own, own).state == model.SAME
     items = dict(row[:2] for row in own["kinds"][path.name]["items"][0])
     assert "[4, 2]" in items["deterministic actions"]
     (tmp_path / "other.py").write_text(CLEANRL_LOADER + ACT.replace("actor_mean(", "actor_mean(-"))
-    found = entry(own, answers(path, tmp_path / "other.py", rows))
-    assert (found.state, found.reason.startswith("deterministic actions")) == (model.DIFFERS, True)
+    listed = entry(own, load_user_file(path, tmp_path / "other.py", rows))
+    assert (listed.state, listed.reason.startswith("deterministic actions")) == (
+        model.DIFFERS,
+        True,
+    )
 
 
 def test_a_loader_acts_in_the_environment_of_its_user(tmp_path):
-    """Returns of episodes are compared of what has no ``predict``, too."""
+    """Returns of episodes are compared without a ``predict``, too."""
     path, loader = tmp_path / "weights.pt", tmp_path / "loader.py"
     torch.save(torch.nn.Linear(4, 2).state_dict(), path)
     text = LOADER.replace("Linear(3, 2)", "Linear(4, 2)")
     loader.write_text(f"{text}\n\ndef act(made, rows):\n    return made(rows).argmax(1)\n")
     loader.write_text(loader.read_text().replace("made(rows)", "made(torch.as_tensor(rows))"))
-    own = answers(path, loader, environment="CartPole-v1")
+    own = load_user_file(path, loader, environment="CartPole-v1")
     items = dict(row[:2] for row in own["kinds"]["weights.pt"]["items"][0])
     assert "[20]" in items["returns of episodes"]
 
 
-def test_a_loader_that_fails_is_an_entry(tmp_path):
-    """What it raises is told with its line, and the framework's own files are still compared."""
-    path = tmp_path / "weights.pt"
-    torch.save(torch.nn.Linear(4, 2).state_dict(), path)
-    (tmp_path / "loader.py").write_text("import no_such_module\n")
-    found = answers(path, tmp_path / "loader.py")["kinds"][path.name]
-    assert found["error"] == "ModuleNotFoundError: No module named 'no_such_module'"
-    assert found["when"] == "load"
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Exit code and message of an upgrade."""
+def run(command):
+    """Return a function that runs an upgrade, and returns its exit code and message."""
 
-    def made(*arguments):
-        words = ["rlregress", "upgrade", "stable-baselines3==2.8.0", *map(str, arguments)]
-        monkeypatch.setattr(sys, "argv", words)
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return ended.value.code, capsys.readouterr().err
+    def run_command(*arguments):
+        code, _, error = command("upgrade", "stable-baselines3==2.8.0", *map(str, arguments))
+        return code, error
 
-    return made
+    return run_command
 
 
 def test_a_file_is_not_loaded_before_it_is_trusted(tmp_path, monkeypatch, run):
@@ -278,15 +273,11 @@ def test_a_file_is_not_loaded_before_it_is_trusted(tmp_path, monkeypatch, run):
     assert mark.exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        (["--checkpoint", "none.zip"], "no such file"),
-        (["--loader", "none.py"], "--checkpoint"),
-        (["--environment", "Pendulum-v1"], "--checkpoint"),
-    ],
-)
-def test_what_is_not_there_is_named(arguments, part, run):
+def test_what_is_not_there_is_named(run):
     """One sentence, exit code 2."""
-    code, message = run(*arguments)
-    assert (code, part in message) == (2, True)
+    for option, value, part in (
+        ("--checkpoint", "none.zip", "no such file"), ("--loader", "none.py", "--checkpoint"),
+        ("--environment", "Pendulum-v1", "--checkpoint"),
+    ):  # fmt: skip
+        code, message = run(option, value)
+        assert (code, part in message) == (2, True)

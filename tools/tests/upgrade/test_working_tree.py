@@ -26,17 +26,14 @@ LAYOUTS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """A cache that is empty."""
-    monkeypatch.setenv("RLREGRESS_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture
 def clone(tmp_path):
     """A folder with a framework's package, and the folder that is named."""
 
-    def made(name: str, layout: str = "clone") -> str:
+    def write(name, layout="clone"):
         module = frameworks.get(name).framework.modules[0]
         below, named = LAYOUTS[layout]
         package = tmp_path / below / module
@@ -44,16 +41,16 @@ def clone(tmp_path):
         (package / "__init__.py").write_text("")
         return str(tmp_path / named.format(module=module))
 
-    return made
+    return write
 
 
-def _prepared(name: str, folder: str) -> side_environments.Prepared:
+def _prepared(name, folder):
     side = ResolvedSide("new", requested.parse(folder))
     return side_environments.prepared(side, [frameworks.get(name)])
 
 
-def _version(name: str, prepared: side_environments.Prepared) -> str:
-    """What the adapter calls the version in a process of that version."""
+def _version(name, prepared):
+    """Return the adapter's version in a process of that version."""
     code = f"from rlregress import frameworks; print(frameworks.get('{name}').code.version())"
     return subprocess.run(
         [sys.executable, "-c", code], env=prepared.side.environment(), cwd="/",
@@ -71,7 +68,7 @@ def test_a_tree_is_a_package_wherever_it_lies(clone, tmp_path, name, layout):
 
 @pytest.mark.parametrize("name", all_frameworks(PACKAGES))
 def test_a_tree_needs_no_metadata(clone, monkeypatch, name):
-    """A clone of what is not installed has a version that no documentation is about."""
+    """A clone of a package that is not installed has a version that no documentation covers."""
     monkeypatch.setattr(installed, "version", lambda package: None)
     prepared = _prepared(name, clone(name))
     assert _version(name, prepared) == "0+unknown"

@@ -1,4 +1,4 @@
-"""What frameworks write: faults are named with file and place, rewrites are the same."""
+"""Files that frameworks write: faults are named with file and place, rewrites are the same."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.model import differences, explain
-from rlregress.model.recorded_traces import LOST, Event, Part, Trace
+from rlregress.model.recorded_traces import LOST
 from rlregress.tracing import jobs, recording_processes
 from rlregress.tracing.recording_processes import Side
 from rlregress.tracing.trace_comparison import compare, without_unsteady
 from rlregress.upgrade import compared_trainings, entries
+from tools.tests.upgrade import small_traces
+from tools.tests.upgrade.small_packages import edit_copy
+from tools.tests.upgrade.small_traces import event, part
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -42,16 +45,16 @@ def record(script, output, side=None):
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     """Records the installed framework once for each script, with what repeats itself."""
-    known = {}
+    traces = {}
 
     def recorded(name):
-        if name not in known:
+        if name not in traces:
             folder = tmp_path_factory.mktemp(name)
             script = folder / "train.py"
             script.write_text(TABLE["scripts"][name])
             first, second = (record(script, folder / f"{n}.trace") for n in range(2))
-            known[name] = script, without_unsteady(first, second)
-        return known[name]
+            traces[name] = script, without_unsteady(first, second)
+        return traces[name]
 
     return recorded
 
@@ -61,48 +64,41 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
     """A fault makes the traces diverge at the file and place where it shows; a rewrite is equal."""
     pytest.importorskip({"sb3": "stable_baselines3"}.get(row["script"], row["script"]))
     script, old = plain(row["script"])
-    frameworks.get(row["script"]).code.copy_to_change(row["file"], tmp_path)
-    path = tmp_path / row["file"]
-    text = path.read_text()
-    for before, after in [(row["old"], row["new"]), *row.get("then", ())]:
-        assert text.count(before) == 1
-        text = text.replace(before, after)
-    path.unlink()
-    path.write_text(text)
-    side = replace(Side("new"), paths=(str(tmp_path),))
-    found = compare(old, record(script, tmp_path / "new.trace", side))
+    edits = [(row["old"], row["new"]), *row.get("then", ())]
+    copy = edit_copy(frameworks.get(row["script"]), row["file"], tmp_path / "copy", *edits)
+    side = replace(Side("new"), paths=(copy,))
+    comparison = compare(old, record(script, tmp_path / "new.trace", side))
     if kind == "rewrite":
-        assert found.verdict == "equal", explain.divergence(found.first)
+        assert comparison.verdict == "equal", explain.divergence(comparison.first)
     else:
-        assert found.trains_the_same
-        assert explain.written(found.first).startswith(row["finds"])
+        assert comparison.trains_the_same
+        assert explain.written(comparison.first).startswith(row["finds"])
 
 
 def trace(**parts):
-    """A trace of one step and of a file, which consists of some parts."""
-    step = Event(index=0, kind="step", name="E", file="", line=0, function="", parts={})
-    made = {n: Part(digest=text, norm=None, values=(), text=text) for n, text in parts.items()}
-    file = replace(step, index=1, kind="file", name="x.csv", parts=made)
-    header = {"failure": "", "error": {}, "seeded": [], "lines": {}}
-    return Trace(header=header, events=(step, file))
+    """Return a trace of one step and of a file, which consists of some parts."""
+    texts = {name: part(text) for name, text in parts.items()}
+    return small_traces.trace(event("step"), event("file", "x.csv", index=1, parts=texts))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "again", "state", "reason"),
+    ("old", "new", "repeated", "state", "reason"),
     [
         ({"row": "a"}, {"row": "b"}, ("a", "b"), differences.DIFFERS, "x.csv, row: a -> b"),
         ({"row": "a"}, {"row": "b"}, ("c", "d"), differences.ONE_WAY, ""),
         ({LOST: "large"}, {LOST: "large"}, None, differences.NOT_COMPARED, "x.csv: large"),
     ],
 )
-def test_what_is_written_decides_the_entry_of_its_training(old, new, again, state, reason):
+def test_what_is_written_decides_the_entry_of_its_training(old, new, repeated, state, reason):
     """It differs with file, place and values; a file that is not compared is not the same."""
-    repetitions = again and tuple(trace(row=text) for text in again)
-    held = compared_trainings.compare_training(
+    repetitions = repeated and tuple(trace(row=text) for text in repeated)
+    compared = compared_trainings.compare_training(
         "x", trace(**old), trace(**new), lambda _: repetitions
     )
-    entry = entries.make_traced(held, "sb3")
+    entry = entries.make_traced(compared, "sb3")
     assert entry.state == state
     assert reason in entry.reason
-    assert held.repeats
-    assert bool(state == differences.ONE_WAY) is any("not compared" in note for note in held.notes)
+    assert compared.repeats
+    assert bool(state == differences.ONE_WAY) is any(
+        "not compared" in note for note in compared.notes
+    )

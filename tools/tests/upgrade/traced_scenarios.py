@@ -17,15 +17,15 @@ from rlregress.inside.trace_worker import record
 from rlregress.upgrade import compared_trainings
 
 
-def main(framework: str, folder: str, *titles: str) -> None:
+def main(framework, folder, *titles):
     """Write a trace for each title into the folder."""
     adapter = frameworks.get(framework)
-    known = list(adapter.trace_trainings())
-    if unknown := [title for title in titles if title not in known]:
-        sys.exit(f"no title {', '.join(unknown)}; of {framework} there are: {', '.join(known)}")
+    trainings = list(adapter.trace_trainings())
+    if unknown := [title for title in titles if title not in trainings]:
+        sys.exit(f"no title {', '.join(unknown)}; of {framework} there are: {', '.join(trainings)}")
     # what every fork would import for itself
     torch.optim.Adam(torch.nn.Linear(1, 1).parameters())
-    for title in titles or known:
+    for title in titles or trainings:
         job = {**compared_trainings.make_built_in(adapter, title).job, "lines": True}
         child = os.fork()
         if child == 0:

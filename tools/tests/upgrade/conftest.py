@@ -1,0 +1,14 @@
+"""What the tests of upgrades share."""
+
+from __future__ import annotations
+
+import pytest
+
+from rlregress.upgrade import cached_folders
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Name an empty cache, which is not there yet."""
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
