@@ -62,7 +62,7 @@ class Changed:
     awaited: bool = False
 
     def file_on(self, version: str) -> str:
-        """Return the file of the piece on side "a" or "b"."""
+        """Return the file of the piece in the "old" or the "new" version."""
         return self.was if version == "old" and self.was else self.file
 
     @property

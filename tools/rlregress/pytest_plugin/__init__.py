@@ -155,7 +155,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.maxschedchunk = 1
 
 
-@pytest.hookimpl(tryfirst=True)
 def _check_paths(config: pytest.Config) -> None:
     """Raise UserError for a path of the command line that does not exist."""
     # with -n only the workers would report it, and the session would report no tests
@@ -167,6 +166,7 @@ def _check_paths(config: pytest.Config) -> None:
             raise UserError(f"file or directory not found: {name}")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Escape text of records in failures, because terminals obey control sequences."""
     if not session.config.pluginmanager.has_plugin("terminalreporter"):
