@@ -152,8 +152,10 @@ class Target(NamedTuple):
         draw = np.random.Generator(np.random.PCG64(number))
 
         def change_numbers(part: Any) -> Any:
+            if self.whole and not leaves.is_array(part):
+                return None
             table = _table(part, str(self))
-            if table is None or (self.whole and not leaves.is_array(part)):
+            if table is None:
                 return None
             name, replace = list(table.items())[number % len(table)]
             words.append(name)
