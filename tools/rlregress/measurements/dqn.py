@@ -185,9 +185,10 @@ def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def hard_update_period(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Return the environment steps between the first updates of the target network, [2]."""
+    """Return the environment steps between the first copies of the Q network, [2]."""
     moves, _ = _moves(make, Settings(steps=int(i["steps"]), target_every=int(i["interval"])))
-    return np.diff([steps for steps, _ in moves[:3]]).astype(np.float64)
+    copies = [steps for steps, share in moves if share == 1.0]
+    return np.diff(copies[:3]).astype(np.float64)
 
 
 def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:

@@ -17,18 +17,17 @@ from rlregress.probing.interface import Inputs
 
 __all__ = ["ABSENT", "PROBES", "play_atari"]
 
-_PARTS = (
-    atari_games.part,
-    atari_games.waiting,
-    atari_games.stacked,
-    atari_games.play_whole,
-    atari_games.vision,
-)
-
 
 def _measured(measure: atari.Measure) -> Callable[..., np.ndarray]:
     def probe(source: Source, inputs: Inputs) -> np.ndarray:
-        return measure(atari.Preprocessing(*(partial(part, source) for part in _PARTS)), inputs)
+        preprocessing = atari.Preprocessing(
+            partial(atari_games.part, source),
+            partial(atari_games.waiting, source),
+            partial(atari_games.stacked, source),
+            partial(atari_games.play_whole, source),
+            partial(atari_games.vision, source),
+        )
+        return measure(preprocessing, inputs)
 
     return probe
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from functools import partial
 
 from rlregress.frameworks.sb3.observe.helpers import atari_games
-from rlregress.frameworks.sb3.observe.helpers.atari_games import play_whole as play_atari
 from rlregress.measurements import atari
 from rlregress.measurements.atari import ABSENT
 from rlregress.probing.interface import Probe
 
 __all__ = ["ABSENT", "PROBES", "play_atari"]
 
+play_atari = atari_games.play_whole
 _PREPROCESSING = atari.Preprocessing(
     atari_games.part,
     atari_games.waiting,

@@ -10,6 +10,5 @@ from rlregress.measurements import dqn
 from rlregress.probing.interface import Probe
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items()},
-    "target.hard_update_period": partial(dqn.hard_update_period, Driver),
+    id: partial(measure, Driver) for id, measure in dqn.MEASUREMENTS.items()
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver, count_critics
 from rlregress.measurements.twin_agents import Settings
+from rlregress.probing.driven import fill
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.isolation import shifted
 from rlregress.probing.layers import make_constant
@@ -110,6 +112,33 @@ def _exploration_draw(inputs: Inputs) -> np.ndarray:
     return np.array([np.mean(mixed)])
 
 
+def _hard_update_period(inputs: Inputs) -> np.ndarray:
+    training = Training(
+        "dqn",
+        Scripted(discrete=2),
+        target_update_interval=int(inputs["interval"]),
+        polyak=1.0,
+        learning_rate=0.0,
+        batch_size=1,
+    )
+    copies: list[int] = []
+    online, target = training.models.values()
+    update, step = getattr(training.agent, compat.UPDATE), 0
+
+    def recording(*times: Any, **named: Any) -> None:
+        nonlocal step
+        step += 1
+        # the trained network moves at every update, so that a copy shows
+        fill(online.parameters(), step)
+        update(*times, **named)
+        if all(bool((p == step).all()) for p in target.parameters()):
+            copies.append(step)
+
+    with mock.patch.object(training.agent, compat.UPDATE, recording):
+        training.run(int(inputs["steps"]))
+    return np.diff(copies[:3]).astype(np.float64)
+
+
 PROBES: Mapping[str, Probe] = {
     "replay.next_observation": _next_observation,
     "replay.sampling": _sampling,
@@ -120,6 +149,7 @@ PROBES: Mapping[str, Probe] = {
     "collection.autoreset": _autoreset,
     "networks.critic_count": _critic_count,
     "dqn.exploration.draw": _exploration_draw,
+    "target.hard_update_period": _hard_update_period,
 }
 ABSENT: Mapping[str, str] = {
     "replay.shared_observations": "stores the next observation of every step",

@@ -35,7 +35,7 @@ def _program_clip_ranges(i: Inputs) -> np.ndarray:
 
     losses: list[float] = []
     for anneal_lr in (False, True):
-        falling = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
+        falling: dict[str, Any] = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
         losses += ppo_trainings.program(
             ppo_trainings.playing(), frames * int(i["rollouts"]), frames, minibatch,
             change=change, **falling,
