@@ -116,7 +116,7 @@ class Format:
         dump: content -> bytes.
         path: where it lies below the folder that commands are given.
         commands: what reads it; ``{folder}`` and ``{file}`` stand for the names.
-        add_context: makes what else has to be there, in the folder.
+        add_context: makes the other files of the folder.
     """
 
     name: str
