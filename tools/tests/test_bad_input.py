@@ -100,7 +100,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
     ("details zzz", "unknown detail 'zzz'; ", " are known, such as '",
      "(rlregress details lists the families)"),
     ("details --installed --framework sb3 --detail gae.kernel",
-     "no framework here has one of these details: "),
+     "no installed framework has any of these details: "),
     ("check --cells thesis --algorithm ppo,foo", "unknown algorithm 'foo'"),
     ("compare sb3 torchrl --algorithm trpo", "unknown algorithm 'trpo'; known: "),
     ("study rank --store runs --framework zzz", "unknown framework 'zzz'"),

@@ -103,7 +103,7 @@ def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
                 if id in detail_ids
             }
         )
-        raise UserError(f"no framework here has one of these details: {'; '.join(why)}")
+        raise UserError(f"no installed framework has any of these details: {'; '.join(why)}")
     if not detail_ids:
         waiting.probe_all(adapters)
     fingerprint = installed_fingerprints.collect_fingerprint(adapters, detail_ids)

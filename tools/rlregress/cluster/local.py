@@ -70,6 +70,7 @@ def run_locally(
                 started[
                     _start_process(run_one.build_command(manifest, run.number, store), environment)
                 ] = run
+            # all are polled: waiting for one process would delay the successors of the others
             time.sleep(_POLL_SECONDS)
             for process in [process for process in started if process.poll() is not None]:
                 run, code = started.pop(process), process.returncode
@@ -83,6 +84,7 @@ def run_locally(
                 counts.failed += not (code == 0 or is_unfinished)
                 on_end(counts)
     finally:
+        # all get the signal before any is awaited, so that they write checkpoints in parallel
         for process in started:
             with suppress(ProcessLookupError):
                 process.terminate()

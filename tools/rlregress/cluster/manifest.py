@@ -75,6 +75,7 @@ class Manifest:
         """Raise UserError if the file is missing, no manifest, or truncated."""
         self.path = path
         with self._open_file() as stream:
+            # limited, because another file may be one endless line
             first = stream.readline(1000)
             run_bytes = stream.seek(0, 2) - len(first)
         try:
@@ -170,6 +171,7 @@ def write_manifest(jobs: Iterable[tuple[Job, float]], folder: Path) -> Manifest:
     Args:
         jobs: runs, each with its expected CPU seconds.
     """
+    # a long run that starts last would delay the end
     ordered = sorted(jobs, key=lambda pair: -pair[1])
     folder.mkdir(parents=True, exist_ok=True)
     lines = _Lines()

@@ -47,6 +47,7 @@ def estimate_needs(
     walls = [record["time"].get("wall_seconds", 0.0) for record in records]
     peaks = [record["memory"]["peak_mib"] for record in records if record.get("memory")]
     peaks_source = f"{len(peaks)} records of this store"
+    # before the first run of a group, measurements of throughput know its memory
     if not peaks:
         stored = stored_throughput.load_all_throughput()
         peaks = [
@@ -92,6 +93,7 @@ def _read_finished_records(
     stored_records = [
         store.find_record(manifest.job(run.number)) for run in runs[::step][:_MAX_RECORDS]
     ]
+    # a failed run may have ended early, and says nothing about the limits
     return [
         record for record in stored_records if record is not None and record["status"] == "finished"
     ]

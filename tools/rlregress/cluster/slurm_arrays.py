@@ -169,6 +169,7 @@ def read_queue(store: Store) -> Queue:
     tasks: dict[str, set[int]] = {}
     for row in rows:
         task = _TASK.fullmatch(row)
+        # a completing task does no more work: its run may need another one
         if task and task["store"] == _store_prefix(store) and task["state"] != "COMPLETING":
             tasks.setdefault(task["digest"], set()).add(int(task["first"]) + int(task["index"]))
             queue_state.states[task["state"], task["reason"]] += 1
@@ -316,6 +317,7 @@ def build_pieces(
         for limits, numbers in indices.items()
         for runs in split_indices(numbers, size)
     ]
+    # a manifest lists the longest runs first: a small number is a long run
     return sorted(unsorted, key=lambda item: item.runs[0])
 
 
@@ -403,6 +405,7 @@ def submit_runs(
             try:
                 job = _parse_job_number(_run_slurm_command(["sbatch", "--parsable", str(path)]))
             except UserError as error:
+                # the runs of every .sh file count as submitted
                 path = path.rename(path.with_suffix(".refused"))
                 raise UserError(
                     f"{error}; the script is {path}; submitted before it: {submitted} runs"

@@ -62,6 +62,7 @@ def survey_store(
                 state = states.get(run.name, "waiting")
                 if state == "waiting" and run.name not in queued:
                     has_begun = run.name in contents.checkpoints
+                    # Slurm no longer has its task: it stopped before its first checkpoint
                     if not has_begun and run.number in without_task:
                         unbegun += 1
                         has_begun = True
@@ -131,6 +132,7 @@ def _find_stop_reason(holder: Holder | None, silent: float, machine: str) -> str
     """Return why an attempt has stopped, as in ``lease.is_over``; empty if it has not."""
     reason = find_end_reason(holder) if holder is not None else ""
     is_on_this_machine = holder is not None and holder.machine == machine != ""
+    # a process of this machine that has not ended holds its lease, however silent it is
     if not reason and silent > STALE_SECONDS and not is_on_this_machine:
         return f"it has given no sign for more than {STALE_SECONDS / 60:.0f} min"
     return reason

@@ -42,6 +42,7 @@ def judge_session(session: Session) -> dict[str, Verdict]:
         cell_verdicts = build_verdicts(course)
         verdicts.update(cell_verdicts.cells)
         verdicts.update(cell_verdicts.groups)
+    # a published band is judged once, by all runs
     if session.bands:
         table = load_budget(session.cells[0].budget).published
         returns = {cell: _await_returns(session, cell) for cell in session.bands}
@@ -132,6 +133,7 @@ def _await_returns(session: Session, cell: Cell) -> list[float]:
 def find_worst_returns() -> dict[str, float]:
     """Return the worst recorded return per environment. A failed run counts as it."""
     worst: dict[str, float] = {}
+    # of all baselines, so that the cost of a crash does not depend on the selected cells
     for stored in baseline_runs.load_all_baselines():
         environment = stored.cell.environment
         if stored.returns:
@@ -248,6 +250,7 @@ def expected_seconds(session: Session, looks: Looks) -> float:
 
 def count_awaited_runs(session: Session) -> dict[Cell, int]:
     """Return the number of runs of each cell that its next look waits for; 0 if it is decided."""
+    # every cell has its first look, even one that no data could reject
     awaited = dict.fromkeys(session.cells, session.looks.seeds[0])
     if session.stored:
         course = current_course(session)

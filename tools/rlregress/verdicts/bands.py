@@ -108,6 +108,7 @@ class BandSample:
 
 def _count_failing(sample: BandSample) -> int:
     values = np.asarray(sample.new, dtype=np.float64)
+    # the printed mean is rounded: a return within its rounding has reached it
     return int(np.count_nonzero(values < sample.band.mean - sample.band.rounding))
 
 

@@ -33,7 +33,7 @@ def fisher_p(stored_failed: int, m: int, new_failed: int, n: int) -> float:
 def smallest_rejecting_count(stored_failed: int, m: int, n: int, level: float) -> int | None:
     """Return the fewest failures among n new seeds that give p < ``level``; None if none do."""
     failed = np.arange(n + 1)
-    # Fisher's p-value of each count at once
+    # Fisher's p-value of each count at once: sf(k - 1) is the probability of k failures or more
     p = scipy.stats.hypergeom.sf(failed - 1, m + n, failed + stored_failed, n)
     rejecting = np.flatnonzero(p < level)
     return int(rejecting[0]) if len(rejecting) else None
@@ -87,6 +87,7 @@ def _look_bounds(
         # Bonferroni over the looks: each spends its share of the level
         rejecting = smallest_rejecting_count(stored_failed, m, n, weight * level)
         continuing = smallest_rejecting_count(stored_failed, m, n, accept)
+        # more failures than there are seeds
         never = n + 1
         steps.append(
             (

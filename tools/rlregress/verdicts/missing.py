@@ -98,6 +98,7 @@ def suggest_group_seeds(
         visible: the common drop that is detected now.
         floor: share beyond which the mean drop has to be observed.
     """
+    # of the mean over the cells, whose runs are independent
     sd = float(np.linalg.norm(relative_sd)) / len(relative_sd)
     error_now = math.sqrt(1 / stored + 1 / looks.max_runs)
 
@@ -123,6 +124,7 @@ def _describe_seeds(m: int, looks: Looks, detects: Callable[[int, Looks], bool],
         suggestions.append(f"{stored} stored seeds (now {m})")
     if new is not None:
         suggestions.append(f"{new} new seeds at one look")
+    # more seeds of both kinds are no suggestion where as many of one kind suffice
     if both is not None and not any(count is not None and count <= both for count in (stored, new)):
         suggestions.append(f"{both} stored and {both} new seeds at one look")
     if not suggestions:

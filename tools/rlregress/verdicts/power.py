@@ -73,13 +73,15 @@ def smallest_rejected_drops(
     replaced = n - rows[:, -n:].sum(axis=1)
     # arrangements with the same new runs as the observed one are as extreme at any drop
     differing = replaced > 0
-    rejecting = math.ceil(level * len(rows) - 1e-9) - 1  # this many as extreme still reject
+    # this many as extreme still reject; 1e-9, because rounding must not make p = level a rejection
+    rejecting = math.ceil(level * len(rows) - 1e-9) - 1
     rejecting -= int(np.count_nonzero(~differing))
     if rejecting < 0:
         return np.full(len(returns), np.inf)
     # (sum(new) - sum(arrangement)) / replaced as one product
     weights = rows[differing] / -replaced[differing, None]
     weights[:, -n:] += 1 / replaced[differing, None]
+    # float32 halves the memory, and its rounding is far below the Monte Carlo error
     bounds = returns.astype(np.float32) @ weights.T
     position = bounds.shape[1] - 1 - rejecting
     # a partition finds one order statistic without sorting the row
@@ -101,6 +103,7 @@ def _drop_quantile(drops: NDArray[np.float64], power: float, level: float) -> Sm
     return SmallestDrop(middle, error, power, level)
 
 
+# cells with equally many stored seeds share the number
 @functools.lru_cache(maxsize=4096)
 def smallest_drop(
     m: int,

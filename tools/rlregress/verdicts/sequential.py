@@ -90,6 +90,7 @@ class Sample:
     def has_too_few(self, rules: Rules) -> bool:
         """Return whether too many new runs have no number to state a detectable change."""
         share = rules.max_failed_share
+        # a failed run has a return all the same: the worst one
         return self.quantity is not RETURNS and self.failed > share * len(self.new)
 
 
@@ -192,6 +193,7 @@ class Course:
 
     def sample(self, name: str, look: int) -> Sample:
         """Return the runs of a cell at a look, counted from 1."""
+        # a cell without a look is described by the runs of its first
         seeds = self.looks[name].seeds[max(look, 1) - 1]
         return sample_at(name, self.cells[name], seeds)
 
@@ -441,6 +443,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
     verdict, reason = member.decided, member.reason
     lacks_numbers = runs.has_too_few(rules)
     if not verdict:
+        # where nothing could be tested there are no hypotheses
         level = alpha / max(hypotheses, 1)
         reasons = list_reasons_against(
             stored,

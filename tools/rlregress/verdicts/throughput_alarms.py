@@ -82,6 +82,7 @@ def smallest_detected_change(
     It must be rejected and observed beyond the tolerance.
     """
     m, n = len(stored), new_processes
+    # a single process has no spread to predict from
     if m < 2 or not hypotheses or not can_reject(m, n, alpha / hypotheses):
         return None
     spread = float(np.std(stored, ddof=1) / np.mean(stored))

@@ -47,7 +47,7 @@ def run_instrument(
     """Inject faults, run the instrument and print; return whether enough are detected.
 
     Args:
-        further: cells and gates, of the instrument of returns.
+        further: cells and gates, which only the instrument of returns takes.
     """
     instrument = INSTRUMENTS[name]
     say = typer.echo if name == OPTIONS else waiting.say
