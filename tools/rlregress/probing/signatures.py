@@ -32,7 +32,11 @@ def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[
             for thing in _public(importlib.import_module(name)):
                 _add(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
-            unread[name] = error_text(error)
+            # that a module is not there is a matter of names
+            if not (
+                isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}.")
+            ):
+                unread[name] = error_text(error)
     return defaults, unread
 
 

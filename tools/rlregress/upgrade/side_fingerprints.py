@@ -51,6 +51,7 @@ class Fingerprint:
         unread: "<algorithm> <scope>" -> why its defaults cannot be read.
         signatures: public class or function -> parameter -> default as Python writes it.
         folders: of the code under test.
+        modules_unread: public module -> why it cannot be imported.
     """
 
     versions: Mapping[str, str]
@@ -61,6 +62,7 @@ class Fingerprint:
     signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
     no_algorithms: str = ""
+    modules_unread: Mapping[str, str] = field(default_factory=dict)
 
 
 def fingerprint(
@@ -114,6 +116,7 @@ def read(answers: Mapping[str, Any]) -> Fingerprint:
         answers["signatures"],
         tuple(answers["folders"]),
         str(answers.get("algorithms_unread", "")),
+        answers["signatures_unread"],
     )
 
 
@@ -242,9 +245,13 @@ def _list_differing(
 
 
 def unread(old: Fingerprint, new: Fingerprint) -> list[str]:
-    """Defaults that could not be compared, each with the side and the reason."""
-    return [
-        f"{key} on {in_words(label)}: {why}"
-        for label, side in (("old", old), ("new", new))
-        for key, why in sorted(side.unread.items())
-    ]
+    """List defaults that could not be compared, each with the version and the reason.
+
+    A module that neither version can import lacks a package of others on both.
+    """
+    sentences = []
+    for label, own, other in (("old", old, new), ("new", new, old)):
+        modules = own.modules_unread.keys() - other.modules_unread.keys()
+        reasons = {**own.unread, **{f"module {n}": own.modules_unread[n] for n in modules}}
+        sentences += [f"{key} on {in_words(label)}: {why}" for key, why in sorted(reasons.items())]
+    return sentences

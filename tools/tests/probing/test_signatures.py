@@ -81,14 +81,17 @@ def test_parameters_constants_and_keys_are_read(monkeypatch):
     }
 
 
-def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch):
-    """It is named with the reason, and the others are read."""
+def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch, tmp_path):
+    """It is named with the reason, unless there is none of its name, and the others are read."""
     module = types.ModuleType(__name__)
     module.train = train
     monkeypatch.setitem(sys.modules, "some_users_call", module)
-    read, unread = signatures.signatures(["nowhere.to.be.found", "some_users_call"])
+    (tmp_path / "broken_here.py").write_text("import nowhere.to.be.found\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    names = ["some.thing.gone", "broken_here", "some_users_call"]
+    read, unread = signatures.signatures(names)
     assert list(read) == [f"{__name__}.train"]
-    assert unread == {"nowhere.to.be.found": "ModuleNotFoundError: No module named 'nowhere'"}
+    assert unread == {"broken_here": "ModuleNotFoundError: No module named 'nowhere'"}
 
 
 @pytest.mark.parametrize(

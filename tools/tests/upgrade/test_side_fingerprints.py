@@ -170,3 +170,15 @@ def test_defaults_that_cannot_be_read_are_said():
     assert side_fingerprints.unread(_defaulting(batch=1), unread) == [
         "sac library on the new version: TypeError: no"
     ]
+
+
+def test_a_module_that_one_version_alone_cannot_import_is_named():
+    """What neither can import lacks a package of others, and its names are read from its source."""
+    broken = {"x.lost": "ImportError: no y"}
+    old, new = (
+        side_fingerprints.Fingerprint({}, (), {}, modules_unread={"x.extra": "no hydra", **more})
+        for more in ({}, broken)
+    )
+    assert side_fingerprints.unread(old, new) == [
+        "module x.lost on the new version: ImportError: no y"
+    ]
