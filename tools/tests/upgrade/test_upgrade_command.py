@@ -136,7 +136,8 @@ from rlregress.upgrade.upgrade_options import Options
 
 log = Path(sys.argv[1])
 lists = dict.fromkeys(["folders", "functions"], [])
-maps = dict.fromkeys(["versions", "observed", "defaults", "defaults_unread", "signatures", "signatures_unread"], {})
+names = ["versions", "observed", "defaults", "defaults_unread", "signatures", "signatures_unread"]
+maps = dict.fromkeys(names, {})
 
 def ask(side, module, job, kept):
     if not kept.is_file():
