@@ -52,7 +52,7 @@ def _parse_value(text: Any) -> Any:
         return text
 
 
-def _split_node_id(nodeid: str) -> tuple[str, str]:
+def _split_tier(nodeid: str) -> tuple[str, str]:
     """Return the id of a test as in a checkout, and its tier, whatever folder pytest began in."""
     file, *names = nodeid.split("::")
     parts = file.split("/")
@@ -62,7 +62,7 @@ def _split_node_id(nodeid: str) -> tuple[str, str]:
 
 def find_tier(nodeid: str) -> str:
     """Return the tier of a test; its first folder if it has none."""
-    return _split_node_id(nodeid)[1]
+    return _split_tier(nodeid)[1]
 
 
 def build_entry(report: Any) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def build_entry(report: Any) -> dict[str, Any]:
         ``framework``, one of ``JUDGED``, ``detail``, ``scope``, ``found``, ``lacking``, ``record``,
         ``verdict``, ``diagnostics``, ``replay``, ``not_judged``, ``throughput``, ``old_files``.
     """
-    test, tier = _split_node_id(report.nodeid)
+    test, tier = _split_tier(report.nodeid)
     message = ""
     if report.outcome == "failed":
         crash = getattr(report.longrepr, "reprcrash", None)
@@ -169,7 +169,7 @@ def collect_throughput(entries: list[dict[str, Any]]) -> dict[tuple[str, str], d
 
 def build_uncollected_entry(report: Any) -> dict[str, Any]:
     """Build the entry of a file whose tests could not be collected."""
-    test, tier = _split_node_id(report.nodeid)
+    test, tier = _split_tier(report.nodeid)
     return {
         "test": test,
         "tier": tier,

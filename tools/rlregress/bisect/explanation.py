@@ -125,7 +125,7 @@ def _explain_by_code(
     """Return functions that differ and explain a symptom without trace; else all, with a note."""
     sides = _requested(versions)
     pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
-    prepared = side_environments.prepare(pair)
+    prepared = side_environments.prepare_versions(pair)
     pieces = [p for p in inventory.inventory(pair, *prepared).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:

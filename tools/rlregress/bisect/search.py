@@ -302,7 +302,7 @@ class Search:
         checkout = self._checkout(side.requested)
         files = [checkout.name] if checkout is not None else []
         if side.versions is None:
-            prepared = side_environments.prepared(side, self.adapters)
+            prepared = side_environments.prepare_version(side, self.adapters)
             return [state.digest_state(prepared, self.adapters), *files]
         return [
             interpreters.tag(side.requested.python),

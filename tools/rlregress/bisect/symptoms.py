@@ -77,7 +77,7 @@ class Checked:
     @cached_property
     def prepared(self) -> Prepared:
         """Its environment."""
-        return side_environments.prepared(
+        return side_environments.prepare_version(
             self.resolved, self.adapters, cached_folders.silent, self.own
         )
 
@@ -110,12 +110,14 @@ class Checked:
         try:
             return trace_reader.load(sides.path_of(training, self.folder))
         except UserError:
-            return sides.recorded([training], self.prepared.side, self.folder)[training.name]
+            return sides.load_or_record([training], self.prepared.side, self.folder)[training.name]
 
     def steady_trace(self, training: Training) -> Trace:
         """Return the trace without written output that changes on repetition."""
         with TemporaryDirectory(prefix="rlregress-again-") as folder:
-            second = sides.recorded([training], self.prepared.side, Path(folder))[training.name]
+            second = sides.load_or_record([training], self.prepared.side, Path(folder))[
+                training.name
+            ]
         return without_unsteady(self.trace(training), second)
 
 

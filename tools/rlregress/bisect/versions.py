@@ -165,7 +165,7 @@ def _version(package: str, text: str) -> Version:
         raise UserError(f"{package}=={text} is no version that can be put in an order") from None
 
 
-def folder_of(repository: str) -> Path:
+def find_repository_folder(repository: str) -> Path:
     """The folder of a repository; UserError if there is none."""
     folder = Path(repository).expanduser()
     if not folder.is_dir():

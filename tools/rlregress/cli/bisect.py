@@ -102,7 +102,7 @@ def bisect(
     folder = absolute(report)
     check_writable(folder, "the report")
     cached_folders.check()
-    repository = None if repo is None else versions.folder_of(repo)
+    repository = None if repo is None else versions.find_repository_folder(repo)
     ends = None
     if repository is None:
         ends = (_end(old, python), _end(new, python))

@@ -70,7 +70,7 @@ def compare(
         raise UserError("--markdown and --json are two formats; give one of them")
     new_page = html_option.begin(html, as_typed())
     adapters = requested_names.find_adapters(frameworks)
-    comparison.check_adapters(adapters)
+    comparison.check_distinct_adapters(adapters)
     detail_ids = requested_names.find_detail_ids(split_names("--detail", detail))
     algorithms = split_names("--algorithm", algorithm)
     _check_algorithms(adapters, algorithms)

@@ -165,7 +165,7 @@ def _survey(manifest: str, store: str) -> tuple[Survey, list[str]]:
     is_submitted = (folder.folder / SLURM).is_dir()
     queue = slurm_arrays.read_queue(folder) if is_submitted else slurm_arrays.Queue()
     survey = store_status.survey_store(folder, manifests, queue.gone, queue.runs)
-    return survey, cluster_text.status(survey, queue.states, queue.error)
+    return survey, cluster_text.format_status(survey, queue.states, queue.error)
 
 
 def status(manifest: str, store: str) -> None:

@@ -42,7 +42,7 @@ def find_environment(versions: str, store: Store) -> Side:
             _check_owner(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(environments_folder)
     _, side = resolved.with_versions(base, new_request, concerned, _say)
-    prepared = side_environments.prepared(side, concerned, _say)
+    prepared = side_environments.prepare_version(side, concerned, _say)
     _, *remaining_lines = prepared.lines
     origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
     place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python

@@ -24,7 +24,7 @@ from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 
 #: (detail id, scope)
-Cell = tuple[str, str]
+DetailScope = tuple[str, str]
 
 
 def _is_code(text: str) -> bool:
@@ -71,7 +71,7 @@ class Expectation(_Entry):
     where: str = ""
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> DetailScope:
         """(detail id, scope)."""
         return self.id, self.scope
 
@@ -98,7 +98,7 @@ def _load_file(path: Path) -> list[Expectation]:
 
 
 def _check_overlap(entries: Iterable[Expectation]) -> None:
-    by_cell: dict[Cell, list[Expectation]] = {}
+    by_cell: dict[DetailScope, list[Expectation]] = {}
     for entry in entries:
         for earlier in by_cell.setdefault(entry.cell, []):
             first, second = sorted((earlier, entry), key=lambda e: Version(e.since))
@@ -111,7 +111,9 @@ def _check_overlap(entries: Iterable[Expectation]) -> None:
         by_cell[entry.cell].append(entry)
 
 
-def filter_by_version(entries: Iterable[Expectation], version: str) -> dict[Cell, Expectation]:
+def filter_by_version(
+    entries: Iterable[Expectation], version: str
+) -> dict[DetailScope, Expectation]:
     """Return the entry of every (detail, scope) whose range includes the version.
 
     Raises:
@@ -125,7 +127,7 @@ def filter_by_version(entries: Iterable[Expectation], version: str) -> dict[Cell
 
 
 def list_stale(
-    entries: Collection[Expectation], probed: Collection[Cell], version: str
+    entries: Collection[Expectation], probed: Collection[DetailScope], version: str
 ) -> dict[Expectation, str]:
     """List the entries that no longer apply, each with the reason.
 
@@ -150,7 +152,7 @@ def list_stale(
 
 
 def list_undocumented(
-    entries: Iterable[Expectation], probed: Iterable[Cell], version: str
-) -> tuple[Cell, ...]:
+    entries: Iterable[Expectation], probed: Iterable[DetailScope], version: str
+) -> tuple[DetailScope, ...]:
     """List the probed (detail, scope) pairs without documentation at this version, sorted."""
     return tuple(sorted(set(probed) - set(filter_by_version(entries, version))))

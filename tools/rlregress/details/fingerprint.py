@@ -8,7 +8,7 @@ from rlregress.details.judge import Judgement, judge_observation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import UNPROBED
 from rlregress.probing.interface import Probe, Unprobed
-from rlregress.probing.isolation import observe
+from rlregress.probing.isolation import run_isolated
 
 
 def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
@@ -19,7 +19,7 @@ def run_probe(detail: catalogue.Detail, probe: Probe) -> Judgement:
     missing.
     """
     try:
-        observed = observe(probe, detail.copy_inputs())
+        observed = run_isolated(probe, detail.copy_inputs())
     except Unprobed as error:
         text = f"{UNPROBED}{error}"
         unprobed = not error.known

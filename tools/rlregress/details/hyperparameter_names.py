@@ -23,7 +23,7 @@ _ROWS = {"ppo": 15, "td3": 14, "sac": 14}
 
 
 @dataclass(frozen=True)
-class Cell:
+class PrintedName:
     """One name in one table.
 
     Attributes:
@@ -111,7 +111,7 @@ def thesis_hyperparameters(algorithm: str) -> frozenset[str]:
     )
 
 
-def list_cells(framework: str) -> Iterator[Cell]:
+def list_cells(framework: str) -> Iterator[PrintedName]:
     """Yield the cells about a framework; none if the thesis does not treat it.
 
     Raises:
@@ -135,7 +135,7 @@ def list_cells(framework: str) -> Iterator[Cell]:
         if printed == NONE and _is_printed_elsewhere(rows, number, framework):
             continue
         correction = wrong.get((row["algorithm"], row["row"], framework))
-        yield Cell(
+        yield PrintedName(
             row["table"],
             row["algorithm"],
             row["row"],

@@ -277,7 +277,7 @@ def _load_cached(path: Path) -> tuple[Expectation, ...]:
 
 
 @cache
-def _load_for_version(path: Path, version: str) -> Mapping[expectations.Cell, Expectation]:
+def _load_for_version(path: Path, version: str) -> Mapping[expectations.DetailScope, Expectation]:
     return MappingProxyType(expectations.filter_by_version(_load_cached(path), version))
 
 
@@ -291,7 +291,7 @@ def load_all_documented(adapter: Adapter) -> tuple[Expectation, ...]:
     return _load_cached(expectations_path(adapter))
 
 
-def load_documented(adapter: Adapter) -> Mapping[expectations.Cell, Expectation]:
+def load_documented(adapter: Adapter) -> Mapping[expectations.DetailScope, Expectation]:
     """Return the expectations for the installed version; UserError if the file does not fit."""
     return _load_for_version(expectations_path(adapter), adapter.code.version())
 

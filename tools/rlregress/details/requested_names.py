@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from rlregress import frameworks
 from rlregress.details import catalogue
-from rlregress.details.expectations import Cell
+from rlregress.details.expectations import DetailScope
 from rlregress.details.implementation import load_documented
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
@@ -94,7 +94,7 @@ def exclusive_families(names: Collection[str]) -> frozenset[str]:
     )
 
 
-def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[Cell]:
+def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[DetailScope]:
     """Return every (detail, scope) that the tests must probe on the installed version.
 
     These are the documented ones: an undocumented probe fails its test. So only the processes that
@@ -112,7 +112,9 @@ def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[C
     )
 
 
-def describe_not_probed(requested: Collection[Cell], answered: Collection[Cell]) -> tuple[str, ...]:
+def describe_not_probed(
+    requested: Collection[DetailScope], answered: Collection[DetailScope]
+) -> tuple[str, ...]:
     """Describe the details without an answer in some scope, sorted, with these scopes."""
     scopes: dict[str, list[str]] = {}
     for detail, scope in sorted(set(requested) - set(answered)):

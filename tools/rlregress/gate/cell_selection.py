@@ -173,10 +173,12 @@ def cells_without_package(selection: Selection) -> dict[Cell, str]:
 
 
 def _requested_cells(selection: Selection) -> list[Cell]:
-    return list(dict.fromkeys(_select_named_cells(selection) or _select_stored_cells(selection)))
+    return list(
+        dict.fromkeys(_select_by_environment_or_study(selection) or _select_stored_cells(selection))
+    )
 
 
-def _select_named_cells(selection: Selection) -> list[Cell]:
+def _select_by_environment_or_study(selection: Selection) -> list[Cell]:
     """Return the cells that options select without stored runs; none if stored runs decide."""
     if selection.hyperparameters:
         read_hyperparameters(selection.hyperparameters)

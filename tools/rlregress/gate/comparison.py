@@ -34,7 +34,7 @@ def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVar
     return tuple(answers)
 
 
-def check_adapters(adapters: Sequence[Adapter]) -> None:
+def check_distinct_adapters(adapters: Sequence[Adapter]) -> None:
     """Raise UserError for fewer than two adapters, or if one occurs twice."""
     names = [adapter.full_name for adapter in adapters]
     if len(set(names)) < 2 or len(set(names)) < len(names):
@@ -56,9 +56,9 @@ def compare_adapters(
         skipped_families: families of details that are not probed.
 
     Raises:
-        UserError: see ``check_adapters``.
+        UserError: see ``check_distinct_adapters``.
     """
-    check_adapters(adapters)
+    check_distinct_adapters(adapters)
     rows = []
     absent_details = {a.full_name: absent_from(a) for a in adapters}
     for detail in catalogue.all_details():

@@ -18,7 +18,7 @@ from typing import Any
 
 from rlregress import evidence, suite
 from rlregress.details import requested_names
-from rlregress.details.expectations import Cell
+from rlregress.details.expectations import DetailScope
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import (
@@ -38,7 +38,7 @@ from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import format_arguments, list_options
 from rlregress.tracing import child_processes
 from rlregress.training import worker_launch
-from rlregress.training.cell import Cell as TrainedCell
+from rlregress.training.cell import Cell
 
 #: time for an interrupted pytest to end by itself
 _PATIENCE_SECONDS = 15.0
@@ -288,10 +288,10 @@ def build_result(
     adapters: Sequence[Adapter],
     session: Session | None,
     entries: list[dict[str, Any]],
-    to_probe: Mapping[str, Collection[Cell]],
+    to_probe: Mapping[str, Collection[DetailScope]],
     info: SessionInfo,
     seconds: float,
-    lacking: Mapping[TrainedCell, str] = MappingProxyType({}),
+    lacking: Mapping[Cell, str] = MappingProxyType({}),
 ) -> GateResult:
     """Judge the evidence of a session of pytest.
 
@@ -333,7 +333,7 @@ def _build_report_data(
     info: SessionInfo,
     session: Session | None,
     adapters: Sequence[Adapter],
-    to_probe: Mapping[str, Collection[Cell]],
+    to_probe: Mapping[str, Collection[DetailScope]],
     entries: list[dict[str, Any]],
 ) -> ReportData:
     algorithms, coverage = requested_names.list_algorithms(), {}

@@ -18,7 +18,7 @@ from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
 from rlregress.verdicts.ceiling import is_at_ceiling
 from rlregress.verdicts.looks import Looks
-from rlregress.verdicts.power import average_runs, smallest_group_drop
+from rlregress.verdicts.power import expect_runs_if_unchanged, smallest_group_drop
 from rlregress.verdicts.rules import CellSample, Rules, visible_drop
 from rlregress.verdicts.sequential import Course, build_verdicts, take_looks
 
@@ -26,7 +26,7 @@ from rlregress.verdicts.sequential import Course, build_verdicts, take_looks
 JUDGED_QUANTITIES = (RETURNS, *SECONDARY)
 
 
-def judge_session(session: Session) -> dict[str, Verdict]:
+def train_and_judge(session: Session) -> dict[str, Verdict]:
     """Return the verdicts on all cells and groups by name; do or await missing runs.
 
     Cells with stored runs and cells with published bands are two families; where both occur, each
@@ -51,7 +51,7 @@ def judge_session(session: Session) -> dict[str, Verdict]:
     return verdicts
 
 
-def explain_not_needed(session: Session, job: Job) -> str:
+def train_earlier_looks_or_explain(session: Session, job: Job) -> str:
     """Explain why a run is not needed because its cell is decided; empty if it is needed.
 
     Earlier looks must be over first: their missing runs are done or awaited.
@@ -300,7 +300,7 @@ def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
         if related == cell
         or (related.group == cell.group and cell.group in session.group_names(looks=looks))
     ]
-    return average_runs(
+    return expect_runs_if_unchanged(
         [len(session.stored[related].returns) for related in related_cells],
         looks,
         *count_family(session, RETURNS, looks),

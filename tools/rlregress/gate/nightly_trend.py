@@ -333,13 +333,15 @@ def _list_differences(
     versions, other_conditions = (
         [(n, before[n], after[n]) for n in after if n in before and before[n] != after[n]]
         for before, after in zip(
-            _read_conditions(old, history), _read_conditions(new, history), strict=True
+            _split_conditions(old, history), _split_conditions(new, history), strict=True
         )
     )
     return tuple(versions), tuple(f"{n} {was} -> {now}" for n, was, now in other_conditions)
 
 
-def _read_conditions(night: NightlyRun, history: _History) -> tuple[dict[str, str], dict[str, str]]:
+def _split_conditions(
+    night: NightlyRun, history: _History
+) -> tuple[dict[str, str], dict[str, str]]:
     """Return the versions of a night, and its other conditions that may change results."""
     versions: dict[str, str] = {}
     other_conditions = {"rlregress": night.rlregress}

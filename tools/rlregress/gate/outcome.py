@@ -8,7 +8,7 @@ from typing import Any
 
 from rlregress import evidence
 from rlregress.details import requested_names
-from rlregress.details.expectations import Cell
+from rlregress.details.expectations import DetailScope
 from rlregress.model.extra_packages import EXTRAS
 from rlregress.model.gate_result import FrameworkOutcome
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
@@ -90,7 +90,7 @@ def _is_trained(framework: str, trained: Collection[str] | None) -> bool:
 def build_outcomes(
     entries: list[dict[str, Any]],
     trained: Collection[str] | None = None,
-    to_probe: Mapping[str, Collection[Cell]] = MappingProxyType({}),
+    to_probe: Mapping[str, Collection[DetailScope]] = MappingProxyType({}),
     untrained: Mapping[cell.Cell, str] = MappingProxyType({}),
 ) -> list[FrameworkOutcome]:
     """Return one outcome per framework that was requested or tested, by name.

@@ -182,7 +182,7 @@ class Session:
         return run_replay(self.replays[cell], self._replay_store)
 
     @cached_property
-    def with_fresh_seeds(self) -> Session:
+    def without_reproduced_cells(self) -> Session:
         """The session of the cells that no replay reproduces; new seeds judge them.
 
         All replays end before the first new seed, so these cells can form the family of tests.

@@ -544,7 +544,7 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
 
 def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
     """Train as under a recorder, with calls captured."""
-    trace_worker.prepare(job)
+    trace_worker.prepare_imports(job)
     roots = [*request["folders"], *trace_worker.roots_of(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)

@@ -21,10 +21,10 @@ def at_the_end(algorithm: str, logged: Mapping[str, Sequence[float]]) -> dict[st
     Returns:
         diagnostic -> number; None if the framework exposes none, or it is not finite.
     """
-    return {name: _mean_of_last(logged.get(name, ())) for name in DIAGNOSTICS[algorithm]}
+    return {name: _mean_of_last_tenth(logged.get(name, ())) for name in DIAGNOSTICS[algorithm]}
 
 
-def _mean_of_last(values: Sequence[float]) -> float | None:
+def _mean_of_last_tenth(values: Sequence[float]) -> float | None:
     if not len(values):
         return None
     mean = float(np.mean(values[-math.ceil(len(values) / 10) :]))

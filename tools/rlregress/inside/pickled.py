@@ -103,7 +103,7 @@ class _Pickler(cloudpickle.Pickler):
             return _weak, (instance(),)
         elif isinstance(instance, EzPickle):
             # it would be made anew from its arguments
-            return _blank, (type(instance),), instance.__dict__, None, None, _fill
+            return _make_without_init, (type(instance),), instance.__dict__, None, None, _fill
         return super().reducer_override(instance)
 
 
@@ -168,7 +168,7 @@ def _weak(instance: Any) -> Any:
     return weakref.ref(_Gone() if instance is None else instance)
 
 
-def _blank(kind: Any) -> Any:
+def _make_without_init(kind: Any) -> Any:
     return kind.__new__(kind)
 
 

@@ -25,7 +25,7 @@ from rlregress.model.extra_packages import ON_SIDES
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, error_text
 from rlregress.probing.interface import Unprobed, Unsupported
-from rlregress.probing.isolation import observe
+from rlregress.probing.isolation import run_isolated
 from rlregress.probing.time_limits import raise_after
 
 
@@ -62,7 +62,9 @@ def answers(
             # nothing but a probe: elsewhere nobody would take it as an answer
             seconds = {} if until is None else {signal.ITIMER_REAL: until - time.time()}
             with raise_after(OutOfTime, seconds), called:
-                numbers = np.atleast_1d(np.asarray(observe(probe, arguments), dtype=np.float64))
+                numbers = np.atleast_1d(
+                    np.asarray(run_isolated(probe, arguments), dtype=np.float64)
+                )
             answer = {"observed": numbers.tolist()}
         except OutOfTime:
             answer = {"error": "--minutes were over", "why": "time"}

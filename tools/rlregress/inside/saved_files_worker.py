@@ -178,7 +178,7 @@ class _Kinds:
     def _rows(self, items: Any, before: str = "") -> Iterator[Row]:
         for name, value, function in items:
             number = self._number(function)
-            for path, words, numbers in saved_items.items(name, value):
+            for path, words, numbers in saved_items.describe_items(name, value):
                 yield before + path, words, number, numbers
 
     def _number(self, function: Any) -> int:

@@ -28,7 +28,7 @@ _SHOWN = 3
 _SPACE = ("low", "high", "n", "nvec", "start", "spaces")
 
 
-def items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
+def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]]:
     """Yield all items of a value: path, words, and numbers that show how far floats differ.
 
     The numbers are the norm and two projections of all floats.
@@ -65,7 +65,7 @@ def _words(value: Any) -> Any:
         return str(value)
     if isinstance(value, type):
         return f"class {value.__name__}"
-    if inspect.isfunction(value) or inspect.ismethod(value) or _is_schedule(value):
+    if inspect.isfunction(value) or inspect.ismethod(value) or _may_be_schedule(value):
         return _describe_function(value)
     leaf = leaves.leaf(value)
     if leaf is None:
@@ -85,7 +85,7 @@ def _numbers(array: np.ndarray, kind: str) -> str:
     return f"{kind} {list(array.shape)}: {first}{ellipsis} ({digest})"
 
 
-def _is_schedule(value: Any) -> bool:
+def _may_be_schedule(value: Any) -> bool:
     return callable(value) and not isinstance(value, torch.nn.Module)
 
 

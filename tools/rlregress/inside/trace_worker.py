@@ -166,7 +166,7 @@ def run_of(job: dict[str, Any]) -> Callable[[Any], None]:
     return _script(job) if job.get("script") else built_in(job)
 
 
-def prepare(job: dict[str, Any]) -> None:
+def prepare_imports(job: dict[str, Any]) -> None:
     """Prepare this process for a job, before its packages are imported."""
     loading.watch()
     torch.set_num_threads(1)
@@ -272,7 +272,7 @@ def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[
 
 def record(job: dict[str, Any]) -> dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
-    prepare(job)
+    prepare_imports(job)
     packages, differing, roots = _packages_and_roots(job)
     places = events.Places(roots)
     if job.get("timed"):

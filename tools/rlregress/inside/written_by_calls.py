@@ -111,7 +111,7 @@ class Writings:
             path, *further = [options.pop(name), *arguments] if name else arguments or ["."]
             if options.get("dir_fd") is None:
                 mode = further[0] if further else options.get("mode", options.get("flags", ""))
-                path = self._place(path, opens and _writes(mode))
+                path = self._path_to_open(path, opens and _writes(mode))
             result = original(path, *further, **options)
             if isinstance(result, io.IOBase):
                 self._opened.append(result)
@@ -127,14 +127,14 @@ class Writings:
             if options.get("dir_fd") is None:
                 if self._is_there(path):
                     raise FileExistsError(17, "File exists", path)
-                path = self._place(path, True)
+                path = self._path_to_open(path, True)
             return mkdir(path, *arguments, **options)
 
         def move(old: Any, new: Any, **options: Any) -> Any:
-            return rename(self._place(old, False), self._place(new, True), **options)
+            return rename(self._path_to_open(old, False), self._path_to_open(new, True), **options)
 
         def write(obj: Any, f: Any, *arguments: Any, **options: Any) -> Any:
-            return save(obj, self._place(f, True), *arguments, **options)
+            return save(obj, self._path_to_open(f, True), *arguments, **options)
 
         for owner, name, new in (
             (os, "mkdir", make), (os, "rename", move), (os, "replace", move),
@@ -142,7 +142,7 @@ class Writings:
         ):  # fmt: skip
             setattr(owner, name, new)
 
-    def _place(self, path: Any, writes: bool) -> Any:
+    def _path_to_open(self, path: Any, writes: bool) -> Any:
         """Return where a path is: in the folder, if a call made it, or is about to."""
         if not isinstance(path, (str, bytes, os.PathLike)):
             return path

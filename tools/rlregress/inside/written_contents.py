@@ -156,7 +156,7 @@ def folders() -> tuple[tuple[Any, str], ...]:
     )
 
 
-def is_of_this_run(path: str) -> bool:
+def has_unique_name(path: str) -> bool:
     """Return whether no other run writes a path: a temporary one, with a unique name."""
     inside = path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
     return inside and (

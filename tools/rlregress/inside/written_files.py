@@ -158,7 +158,7 @@ class WrittenFiles:
             self._files[new] = self._files.pop(old, 0)
             self._copies.setdefault(new, [])
 
-    def _name_at_random(self, path: Any) -> None:
+    def _note_random_name(self, path: Any) -> None:
         written_contents.TEMPORARY.append(_real_path(path))
 
     def _rmtree(self, path: Any, folder: Any = None) -> None:
@@ -167,7 +167,7 @@ class WrittenFiles:
 
     def _lock_out_others(self, path: str) -> None:
         """Wait until no other recording writes into folders that the versions share."""
-        if self._lock < 0 and not written_contents.is_of_this_run(path):
+        if self._lock < 0 and not written_contents.has_unique_name(path):
             self._lock = os.open(os.getcwd(), os.O_RDONLY | os.O_CLOEXEC)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
 
@@ -257,8 +257,8 @@ _HANDLERS: dict[str, Any] = {
     "os.remove": WrittenFiles._remove,
     "os.rename": WrittenFiles._rename,
     "shutil.rmtree": WrittenFiles._rmtree,
-    "tempfile.mkdtemp": WrittenFiles._name_at_random,
-    "tempfile.mkstemp": WrittenFiles._name_at_random,
+    "tempfile.mkdtemp": WrittenFiles._note_random_name,
+    "tempfile.mkstemp": WrittenFiles._note_random_name,
 }
 
 

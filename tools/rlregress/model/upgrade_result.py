@@ -1,4 +1,4 @@
-"""The result of an upgrade gate as plain data, with its list of entries and its verdict."""
+"""The result of an upgrade as plain data, with its list of entries and its verdict."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def isolated() -> Iterator[None]:
             torch.set_default_dtype(dtype)
 
 
-def observe(probe: Probe, inputs: Inputs) -> np.ndarray:
+def run_isolated(probe: Probe, inputs: Inputs) -> np.ndarray:
     """Call a probe in isolation, and return its result. Every probe is called by this function."""
     with isolated():
         return probe(inputs)

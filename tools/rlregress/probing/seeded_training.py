@@ -114,7 +114,7 @@ class Stream:
                 self._state = save_states()
 
 
-def from_stream(kind: Any, stream: Stream) -> Any:
+def make_buffer_drawing_from(kind: Any, stream: Stream) -> Any:
     """Return a subclass of a replay buffer that draws its samples from a stream."""
 
     class Sampled(kind):

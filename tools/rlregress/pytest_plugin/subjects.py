@@ -41,9 +41,11 @@ class SessionRun:
 
         Skips the test if the cell was decided before the look of this run.
         """
-        from rlregress.gate.judging import explain_not_needed
+        from rlregress.gate.judging import train_earlier_looks_or_explain
 
-        if reason := explain_not_needed(self.session.with_fresh_seeds, self.job):
+        if reason := train_earlier_looks_or_explain(
+            self.session.without_reproduced_cells, self.job
+        ):
             pytest.skip(reason)
         return self.session.run_job(self.job)
 
@@ -68,7 +70,7 @@ class JudgedSubject:
 
     def verdict(self) -> Verdict:
         """Return the verdict, judged with the whole session as one family."""
-        verdicts = _verdicts(self.session.with_fresh_seeds)
+        verdicts = _verdicts(self.session.without_reproduced_cells)
         if self.name not in verdicts:
             pytest.skip(f"no fresh seeds: replays of {self.name} have the stored numbers")
         return verdicts[self.name]
@@ -80,7 +82,7 @@ class JudgedSubject:
 
     def diagnostics(self) -> dict[str, Verdict]:
         """Return the verdicts on what the framework logs for the same cell or group, by name."""
-        all_verdicts = _verdicts(self.session.with_fresh_seeds)
+        all_verdicts = _verdicts(self.session.without_reproduced_cells)
         names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
         return {name: all_verdicts[name] for name in names if name in all_verdicts}
 
@@ -92,9 +94,9 @@ class JudgedSubject:
 
 @cache
 def _verdicts(session: Session) -> dict[str, Verdict]:
-    from rlregress.gate.judging import judge_session
+    from rlregress.gate.judging import train_and_judge
 
-    return judge_session(session)
+    return train_and_judge(session)
 
 
 def parameters(item: pytest.Item) -> Mapping[str, Any]:

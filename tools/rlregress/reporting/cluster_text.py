@@ -15,7 +15,7 @@ _LISTED = 8
 _RUNNING = 5
 
 
-def status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:
+def format_status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: str) -> list[str]:
     """Return the lines of the status of a store.
 
     Args:

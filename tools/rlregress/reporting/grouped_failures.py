@@ -31,7 +31,7 @@ def group_by_reason(
     return list(groups.values())
 
 
-def describe_others(names: Sequence[str]) -> str:
+def describe_all_but_first(names: Sequence[str]) -> str:
     """Describe how many items failed in the same way as the first, with some names."""
     further = names[1:]
     if not further:

@@ -142,7 +142,7 @@ def explaining_functions(
     return named
 
 
-def choose_functions(executions: Iterable[PieceExecution]) -> list[Changed]:
+def choose_functions_to_show(executions: Iterable[PieceExecution]) -> list[Changed]:
     """Return the functions whose lines a page shows, of those that ran and of those that did not.
 
     Of thousands, as of a release with many new files, the rest is only listed.

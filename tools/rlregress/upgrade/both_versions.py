@@ -73,7 +73,7 @@ class BothVersions:
         differing: Sequence[Changed],
     ) -> dict[str, Cause]:
         """Return of each training that differs the changes that make it differ."""
-        return recordings.find_causes(
+        return recordings.find_culprits(
             self.sides, compared, trainings, differing, self.inventory.pieces, self.options
         )
 
@@ -95,7 +95,7 @@ class BothVersions:
     ) -> list[PieceExecution]:
         """Return the pieces of code, each with what came of its captured calls."""
         until = self.options.until("calls")
-        return direct_calls.called(
+        return direct_calls.repeat_calls(
             self.sides, executions, trainings, new, causes, self.folders, until
         )
 

@@ -145,7 +145,7 @@ def _judge_upgrade(
     """
     progress.begin(expected_stages.MAKING)
     pair = resolve(*versions, pinned, adapters, options.say)
-    old, new = side_environments.prepare(pair, options.say, options.lend)
+    old, new = side_environments.prepare_versions(pair, options.say, options.lend)
     for line in (*old.lines, *new.lines):
         options.say(line)
     _check(old, new)
@@ -249,8 +249,8 @@ def _open_work_folders(
 ) -> Iterator[tuple[Path, Path]]:
     """Make the folders that hold answers and traces of both versions until the command has ended.
 
-    One that was interrupted, or had too little time, goes on there. A gate that had ended is done
-    anew: both sides are recorded in one session on one machine.
+    One that was interrupted, or had too little time, goes on there. One that had ended is done
+    anew: both versions are recorded in one session on one machine.
     """
     shared = [state.own_digest(), state.machine()]
     shared += [script.key] if script is not None else []
@@ -275,7 +275,7 @@ def _open_work_folders(
             version_folder.mkdir(parents=True, exist_ok=True)
         trace_count = len(list(folder.glob("*/*.trace")))
         if trace_count:
-            options.say(f"going on from an interrupted gate: {trace_count} traces are kept")
+            options.say(f"going on from an interrupted upgrade: {trace_count} traces are kept")
         try:
             yield pair
         except OutOfTime:
@@ -332,7 +332,7 @@ def _compare_versions(
             sides.run("physics", side_physics.play_environments) if pair.moves_physics else None
         )
         planned = _plan(both, pair.adapters, prints, left_out, prepared)
-        files_of = pair.adapters if options.loads_files else ()
+        files_of = pair.adapters if options.makes_old_files else ()
         framework_results = []
         for framework_result, executed in _compare_frameworks(both, planned, files_of):
             framework_results.append(framework_result)

@@ -335,7 +335,7 @@ def _pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef |
                 yield from visit(child.body, name)
             else:
                 # functions that are defined under a condition, or where an import fails
-                yield from visit(_statements(child), above)
+                yield from visit(_inner_statements(child), above)
 
     yield from visit(tree.body, "")
     yield MODULE, tree
@@ -348,7 +348,7 @@ def _lines(node: ast.ClassDef | _Function) -> tuple[int, int]:
     return first_line(node), node.end_lineno or 0
 
 
-def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
+def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
         for inner in getattr(node, field, []):
             if isinstance(inner, ast.stmt):

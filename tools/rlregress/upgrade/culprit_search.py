@@ -127,7 +127,7 @@ def _calls(caller: Changed, function: Changed) -> bool:
     return f"attr='{name}'" in code or f"id='{name}'" in code
 
 
-def find_causes(
+def search_culprits(
     parted: Sequence[Traced],
     trainings: Mapping[str, Training],
     functions: Sequence[Changed],

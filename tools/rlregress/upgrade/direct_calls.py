@@ -40,7 +40,7 @@ _Key = tuple[str, str]
 _PATIENCE = 900
 
 
-def called(
+def repeat_calls(
     sides: Sides,
     executions: Sequence[PieceExecution],
     trainings: Iterable[Training],
@@ -80,7 +80,7 @@ def called(
     differing = [execution.function for execution in executions if _callable(execution.function)]
     differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
-           "uses": _as_jobs(uses)}  # fmt: skip
+           "uses": _describe_readers(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
@@ -159,7 +159,7 @@ def _is_near(function: _Key, piece: Changed) -> bool:
     return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(owner))
 
 
-def _as_jobs(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
+def _describe_readers(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
     """Return ``uses`` as ``inside.calls`` reads them."""
     return [
         {"file": file, "name": name, "pieces": [
@@ -181,7 +181,7 @@ def call_mutated(
     return {name: _summarise(answer.get("calls", ())) for name, answer in answers.items()}
 
 
-def rounded(
+def mark_rounding(
     trainings: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
 ) -> list[Traced]:
     """Return the trainings; those are close that train the same and whose culprits only round.

@@ -156,7 +156,9 @@ def compare_framework(
         new,
         _causes_of_divergence(recorded.traced, causes),
     )
-    recorded = replace(recorded, traced=direct_calls.rounded(recorded.traced, causes, executions))
+    recorded = replace(
+        recorded, traced=direct_calls.mark_rounding(recorded.traced, causes, executions)
+    )
     costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
     checks = entries.list_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
@@ -167,7 +169,7 @@ def compare_framework(
         *attribution.explaining_functions(
             causes.values(), own.details.changed, own.differing, executions
         ),
-        *attribution.choose_functions(executions),
+        *attribution.choose_functions_to_show(executions),
     ]
     pieces = both.list_pieces(executions, ran, own.name)
     described = replace(
@@ -192,7 +194,9 @@ def _record(
         files = {file.file: file.without_effect for file in both.inventory.files}
         difference = training_selection.find_difference(both.inventory.pieces, files)
     lines = own.noted(both.options.keep is not None)
-    return recordings.record(both.sides, trainings, lines, difference, own.differing, both.options)
+    return recordings.record_and_compare(
+        both.sides, trainings, lines, difference, own.differing, both.options
+    )
 
 
 def _causes_of_divergence(traced: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:

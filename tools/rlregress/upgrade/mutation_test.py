@@ -47,7 +47,7 @@ def mutation_test(
     limit: int,
     call: Call = lambda _: {},
 ) -> MutationTest:
-    """Seed faults into the functions that differ, and see which the gate would detect.
+    """Seed faults into the functions that differ, and see which the upgrade would detect.
 
     Args:
         executions: of the functions that differ.

@@ -47,7 +47,7 @@ class Recorded:
     stand_ins: Mapping[str, str] = field(default_factory=dict)
 
 
-def record(
+def record_and_compare(
     sides: Sides,
     trainings: Sequence[Training],
     lines: Mapping[str, Noted],
@@ -283,7 +283,7 @@ def _measure_rounding(
     return comparisons
 
 
-def find_causes(
+def find_culprits(
     sides: Sides,
     traced: Sequence[Traced],
     trainings: Sequence[Training],
@@ -304,7 +304,7 @@ def find_causes(
         options.say(f"looking for the functions that make {subject}")
     if parted:
         progress.begin(culprit_search.STAGE)
-    causes = culprit_search.find_causes(
+    causes = culprit_search.search_culprits(
         parted,
         by_name,
         differing,

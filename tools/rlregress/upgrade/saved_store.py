@@ -491,7 +491,7 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
             f"'{release}' names no release of a framework; expected one, pinned with =="
         )
     _, side = resolved.with_versions(base, request, concerned, say)
-    prepared = side_environments.prepared(side, concerned, say)
+    prepared = side_environments.prepare_version(side, concerned, say)
     if prepared.how == "installed":
         for adapter in concerned:
             _check_release(adapter)

@@ -58,7 +58,7 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         causes=causes,
         proof=both.inject_faults(executed, compared, [script], traces[1]) if compared else None,
         hunks=attribution.pair_lines(functions, recordings.map_executed_lines(traces[1])),
-        names=_find_names(both, compared_script),
+        names=_find_missing_names(both, compared_script),
         costs=costs,
     )
     return result, ran
@@ -140,7 +140,9 @@ def _explain(
     return check, both.find_culprits([compared_script], [script], differing)
 
 
-def _find_names(both: BothVersions, compared_script: Traced | NotTraced) -> ScriptNames | None:
+def _find_missing_names(
+    both: BothVersions, compared_script: Traced | NotTraced
+) -> ScriptNames | None:
     """Return the names that are gone and that the script uses; None: none is gone."""
     broken = both.inventory.broken
     path = Path((both.options.script or {})["script"])

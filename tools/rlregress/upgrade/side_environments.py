@@ -40,7 +40,7 @@ from rlregress.upgrade.version_resolution import Resolved, versions
 
 #: version of a package that states none: below all that are documented.
 _UNKNOWN = "0+unknown"
-#: recordings keep no bytecode of their own, and a gate starts dozens of processes.
+#: recordings keep no bytecode of their own, and an upgrade starts dozens of processes.
 _COMPILE = "--compile-bytecode"
 
 
@@ -109,7 +109,7 @@ class Prepared:
         )
 
 
-def prepare(
+def prepare_versions(
     pair: Pair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
 ) -> tuple[Prepared, Prepared]:
     """Make both versions, or find them; packages that only one installs are hidden from the other.
@@ -120,7 +120,7 @@ def prepare(
     Raises:
         UserError: no network, a tree without a framework, an unknown distribution to lend.
     """
-    old, new = (prepared(side, pair.adapters, say) for side in (pair.old, pair.new))
+    old, new = (prepare_version(side, pair.adapters, say) for side in (pair.old, pair.new))
     distributions = closures.on_path(old.side), closures.on_path(new.side)
     closures.check_lent(lend, distributions)
     if any(x.requested.tree or x.requested.environment for x in (old, new)):
@@ -163,7 +163,7 @@ def _hide_absent(side: Prepared, absent: closures.Absent, distributions: Distrib
     )
 
 
-def prepared(
+def prepare_version(
     side: ResolvedSide,
     adapters: Sequence[Adapter],
     say: cached_folders.Say = cached_folders.silent,

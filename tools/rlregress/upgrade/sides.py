@@ -37,7 +37,7 @@ class Sides:
     """Asks both sides, as many processes at once as there are workers; a context manager.
 
     Args:
-        folders: where the answers and traces of either side are kept until the gate has ended.
+        folders: where the answers and traces of either side are kept until the upgrade has ended.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Sides:
     ) -> dict[str, Trace]:
         number, noted = VERSIONS.index(label), lines.get(label, False)
         side, folder = self._sides[number], self._folders[number]
-        return recorded(trainings, side, folder, mark, noted, True, until)
+        return load_or_record(trainings, side, folder, mark, noted, True, until)
 
     def record(
         self,
@@ -190,7 +190,9 @@ class Sides:
                 plain = [
                     replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
                 ]
-                tasks.append(self._pool.submit(recorded, plain, side, Path(folder), f"-{label}"))
+                tasks.append(
+                    self._pool.submit(load_or_record, plain, side, Path(folder), f"-{label}")
+                )
             return tuple(  # type: ignore[return-value]
                 {
                     **traces,
@@ -213,7 +215,7 @@ class Sides:
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def work(part: Sequence[Training], side: Side) -> dict[str, Trace]:
-                return recorded(part, side, Path(folder), "", lines, True, until)
+                return load_or_record(part, side, Path(folder), "", lines, True, until)
 
             return self.on(label, trainings, work)
 
@@ -239,7 +241,7 @@ def _patience(failed: Trace) -> int:
     return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
 
 
-def recorded(
+def load_or_record(
     trainings: Sequence[Training],
     side: Side,
     folder: Path,
@@ -248,7 +250,7 @@ def recorded(
     counted: bool = False,
     until: float | None = None,
 ) -> dict[str, Trace]:
-    """Traces by name: those that an interrupted gate has left in a folder, and new ones.
+    """Traces by name: those that an interrupted upgrade has left in a folder, and new ones.
 
     Args:
         mark: goes into the names of the files.

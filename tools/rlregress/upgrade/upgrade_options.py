@@ -55,7 +55,7 @@ class Options:
         minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
         started: when, in seconds since the epoch.
         compared_from: when both versions were there, of whose remaining time stages get shares.
-        keep: answers of a side are those of an earlier gate of this session; of what is reached
+        keep: answers of a side are those of an earlier upgrade of this session; of what is reached
             only functions are noted.
     """
 
@@ -149,7 +149,7 @@ class Options:
         )
 
     @property
-    def loads_files(self) -> bool:
+    def makes_old_files(self) -> bool:
         """Return whether old files are loaded."""
         # where answers are kept for other pairs, files of one version belong to several of them
         kept = self.keep is not None

@@ -334,7 +334,7 @@ def _simulate_group(
     return _GroupCourses(rejected, runs)
 
 
-def average_runs(
+def expect_runs_if_unchanged(
     stored: Sequence[int],
     looks: Looks,
     hypotheses: int,

@@ -125,7 +125,9 @@ def test_a_run_that_slurm_has_ended_before_it_began_is_stopped(tmp_path):
     gone = {run_list.digest[: manifest.NAME_LENGTH]: {0, 1, 2}}
     result = store_status.survey_store(new_store, [run_list], gone, {job(2).name})
     assert (result.total, result.unbegun) == ({"done": 1, "stopped": 1, "waiting": 2}, 1)
-    assert "stopped: 1 runs before they began" in "\n".join(cluster_text.status(result, {}, ""))
+    assert "stopped: 1 runs before they began" in "\n".join(
+        cluster_text.format_status(result, {}, "")
+    )
 
 
 def test_a_status_reckons_the_time_left(store):
@@ -149,13 +151,13 @@ def test_without_a_running_run_no_time_is_known(tmp_path):
     new_store = Store(tmp_path)
     result = store_status.survey_store(new_store, [write_list(new_store, 1)])
     assert result.seconds_left is None
-    text = cluster_text.status(result, {}, "")
+    text = cluster_text.format_status(result, {}, "")
     assert "nothing is running: launch again to do the remaining runs" in text
 
 
 def test_a_status_is_one_screen(store, snapshot):
     """The page has a table, the time left, and stuck, stopped, failed and running runs."""
-    lines = cluster_text.status(survey(store), {("PENDING", "Resources"): 3}, "")
+    lines = cluster_text.format_status(survey(store), {("PENDING", "Resources"): 3}, "")
     snapshot("status.txt", "\n".join([*lines, ""]))
 
 
@@ -164,7 +166,7 @@ def test_a_long_status_is_cut(tmp_path):
     new_store = Store(tmp_path)
     for seed in range(20):
         attempt(new_store, seed, silent=200.0)
-    lines = cluster_text.status(store_status.survey_store(new_store, []), {}, "it is away")
+    lines = cluster_text.format_status(store_status.survey_store(new_store, []), {}, "it is away")
     assert sum(line.startswith("stuck: ") for line in lines) == 8
     assert "  and 12 more" in lines
     assert "Slurm did not answer: it is away" in lines

@@ -6,7 +6,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.details import documented_defaults, hyperparameter_names
-from rlregress.details.hyperparameter_names import Cell
+from rlregress.details.hyperparameter_names import PrintedName
 from rlregress.errors import UserError
 
 ENTRY = """[[defaults]]
@@ -64,7 +64,7 @@ def test_printed_name_is_right_in_any_scope_and_a_dash_in_none():
              ("ppo", "script"): {"epochs": "loss.rounds"}}  # fmt: skip
 
     def cell(hyperparameter, printed):
-        return Cell("Table 6", "ppo", "row", "any", hyperparameter, printed, None, "")
+        return PrintedName("Table 6", "ppo", "row", "any", hyperparameter, printed, None, "")
 
     assert cell("discount", "gamma").is_right(names)
     assert not cell("discount", "discount").is_right(names)

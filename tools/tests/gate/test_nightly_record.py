@@ -12,7 +12,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.evidence import to_plain
 from rlregress.gate import cell_selection, nightly_record, nightly_trend, report_data
-from rlregress.gate.judging import judge_session
+from rlregress.gate.judging import train_and_judge
 from rlregress.gate.session import open_session
 from rlregress.inside import run_record
 from rlregress.model.gate_result import FrameworkOutcome, ReportData
@@ -54,7 +54,7 @@ def gated(tmp_path):
         run_summary = SessionRun(session, job).summary(record)
         named = f"tests_performance::test_training[{job.title}]"
         entries.append(to_plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
-    verdicts = judge_session(session)
+    verdicts = train_and_judge(session)
     entries.append(
         to_plain(entry("t::test_returns", "sb3", cell=cell.id, verdict=verdicts[cell.id]))
     )

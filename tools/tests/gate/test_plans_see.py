@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rlregress.gate import baseline_runs, cell_selection
-from rlregress.gate.judging import judge_session
+from rlregress.gate.judging import train_and_judge
 from rlregress.model.quantities import percent
 from rlregress.reporting import plan_text
 
@@ -111,7 +111,7 @@ def test_plan_and_gate_agree_on_power_where_a_cell_is_not_tested(
     selection = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
     planned = plan(selection, tmp_path, 3)
     [gate] = [gate for gate in planned.gates if gate.chosen]
-    verdicts = judge_session(open_stored(selection, tmp_path, 3))
+    verdicts = train_and_judge(open_stored(selection, tmp_path, 3))
     detectable = {name: verdict.visible_fraction for name, verdict in verdicts.items()}
     assert detectable[cells[0].id] is None
     for name, drop in [*gate.cells.items(), *gate.groups.items()]:

@@ -181,7 +181,7 @@ def test_an_operation_with_other_bits_prevents_all_replays(
     assert result.state == NOT_REPLAYED
     text = "this machine's arithmetic is not that of the records"
     assert result.reason == f"{text} (operation {operation})"
-    assert session.with_fresh_seeds.cells == session.cells
+    assert session.without_reproduced_cells.cells == session.cells
     assert done == []
 
 
@@ -201,7 +201,7 @@ def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings)
     done, dial, _ = trainings
     assert session.group_names() == ["sb3-ppo"]
     dial["sb3-ppo-Reacher-v4-replay"] = [{"final_return": 5.0}]
-    fresh_session = session.with_fresh_seeds
+    fresh_session = session.without_reproduced_cells
     assert [cell.id for cell in fresh_session.cells] == [CELLS[0]]
     assert (fresh_session.group_names(), list(fresh_session.stored)) == ([], fresh_session.cells)
     assert {name.partition(" ")[0] for name in fresh_session.verdict_names()} == {CELLS[0]}
@@ -209,7 +209,7 @@ def test_the_cells_that_differ_are_the_family_of_fresh_seeds(session, trainings)
     # two attempts at what differs, one at the others
     replayed = [f"{name.removesuffix('short')}replay" for name in CELLS]
     assert sorted(done) == sorted([*replayed, replayed[0]])
-    assert session.with_fresh_seeds is fresh_session
+    assert session.without_reproduced_cells is fresh_session
 
 
 def test_a_replay_is_never_taken_from_the_store_of_runs(session, trainings, tmp_path):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.judging import judge_session
+from rlregress.gate.judging import train_and_judge
 from rlregress.gate.session_waves import build_next_wave, current_standing
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
@@ -46,7 +46,7 @@ def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
     assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
     done.clear()
     reopened = open_stored(stored_selection, tmp_path / "b")
-    assert judge_session(session) == judge_session(reopened) == alone
+    assert train_and_judge(session) == train_and_judge(reopened) == alone
     assert done == []
 
 
@@ -56,7 +56,9 @@ def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained,
     dial["loss"] = 0.2
     session = open_stored(stored_selection, tmp_path)
     _, second, *_ = run_waves(session)
-    verdicts = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
+    verdicts = {
+        name: v for name, v in train_and_judge(session).items() if isinstance(v, CellVerdict)
+    }
     decided = {name for name, verdict in verdicts.items() if verdict.look == 1}
     trained_again = {job.cell.id for job in second.jobs}
     assert decided
@@ -114,7 +116,7 @@ def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp
     last = current_standing(session)
     assert last is not None
     assert last.undecided == ()
-    verdicts = judge_session(session)
+    verdicts = train_and_judge(session)
     assert last.verdicts == verdicts
     regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
     assert fallen <= regressed != set()

@@ -19,7 +19,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.gate import baseline_runs, cell_selection, published
 from rlregress.gate.cell_selection import Selection
-from rlregress.gate.judging import build_band_samples, judge_session
+from rlregress.gate.judging import build_band_samples, train_and_judge
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
 from rlregress.reporting import plan_text
@@ -44,7 +44,9 @@ def test_a_decided_cell_starts_no_run_more(stored_selection, trained, tmp_path):
     done, _ = trained
     session = open_stored(stored_selection, tmp_path)
     reasons = work(session, session.ordered_jobs())
-    verdicts = {name: v for name, v in judge_session(session).items() if isinstance(v, CellVerdict)}
+    verdicts = {
+        name: v for name, v in train_and_judge(session).items() if isinstance(v, CellVerdict)
+    }
     assert Counter(cell for cell, _ in done) == {n: v.new_seeds for n, v in verdicts.items()}
     lines = [reason for reason in reasons if reason]
     assert len(lines) == session.max_runs - len(done) > 0
@@ -100,7 +102,7 @@ def test_two_processes_come_to_the_verdicts_of_one(stored_selection, trained, tm
         share = [job for job in jobs if (job.seed % 5 == 0) == (name == "few")]
         random.Random(name).shuffle(share)
         work(session, sorted(share, key=jobs.index))
-        verdicts_found[name] = judge_session(session)
+        verdicts_found[name] = train_and_judge(session)
 
     threads = [threading.Thread(target=worker, args=[name]) for name in ("few", "many")]
     for thread in threads:
@@ -208,7 +210,7 @@ def test_a_damaged_record_is_done_again(stored_selection, trained, tmp_path):
     job = session.ordered_jobs()[0]
     session.store.path(job).write_text("{")
     with pytest.warns(UserWarning, match="is done again"):
-        second_verdicts = judge_session(open_stored(stored_selection, tmp_path))
+        second_verdicts = train_and_judge(open_stored(stored_selection, tmp_path))
     assert (second_verdicts, len(done)) == (verdicts, runs + 1)
     with pytest.raises(UserError, match="--seeds is 2000"):
         open_stored(stored_selection, tmp_path, 2000)
@@ -254,7 +256,7 @@ def test_the_critics_of_a_session_are_judged_beside_its_returns(
     assert {session.find_framework(name) for name in verdicts} == {session.cells[0].framework}
     runs = Counter(done)
     done.clear()
-    assert judge_session(open_stored(stored_selection, tmp_path / "b")) == verdicts
+    assert train_and_judge(open_stored(stored_selection, tmp_path / "b")) == verdicts
     assert Counter(done) == runs
 
 
@@ -301,7 +303,7 @@ def test_the_runs_of_a_cell_end_when_its_return_and_its_critic_are_decided(
     dial["worse"] = 0.1
     session = open_stored(stored_selection, tmp_path)
     reasons = work(session, session.ordered_jobs())
-    verdicts = judge_session(session)
+    verdicts = train_and_judge(session)
     used = {
         cell.id: max(verdicts[name].new_seeds for name in (cell.id, f"{cell.id} critic"))
         for cell in with_stored_critics
@@ -351,7 +353,7 @@ def test_critics_are_judged_where_all_stored_runs_have_one(
     session = open_stored(stored_selection, tmp_path / "runs")
     assert [cell.id for cell in session.cells_judged_by(CRITIC)] == ids[:1]
     assert session.verdict_names() == [*ids, *session.group_names(), f"{ids[0]} critic"]
-    assert set(judge_session(session)) == set(session.verdict_names())
+    assert set(train_and_judge(session)) == set(session.verdict_names())
     why = {cell.id: session.unjudged_quantities(cell) for cell in session.stored}
     assert "critic" not in why[ids[0]]
     older = "its stored runs are older and lack it; record them again"
@@ -378,7 +380,7 @@ def test_a_session_owes_verdicts_on_groups_of_tested_cells_alone(
         with_three_runs(cell)
     two = Selection("short", cells=",".join(cell.id for cell in cells))
     session = open_stored(two, tmp_path / "runs", seeds, alpha)
-    verdicts = judge_session(session)
+    verdicts = train_and_judge(session)
     assert session.group_names() == session.group_names(CRITIC) == []
     assert set(session.verdict_names()) == set(verdicts)
     judged = [verdicts[name] for cell in cells[:few] for name in (cell.id, f"{cell.id} critic")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rlregress.gate import session_planning
-from rlregress.gate.judging import explain_not_needed, judge_session
+from rlregress.gate.judging import train_and_judge, train_earlier_looks_or_explain
 from rlregress.gate.session import open_session
 
 from .stored import edited_baseline
@@ -17,7 +17,7 @@ def work(session, jobs):
     """Run each job as a worker process does, unless it is not needed; return the reasons."""
     reasons = []
     for job in jobs:
-        reason = explain_not_needed(session, job)
+        reason = train_earlier_looks_or_explain(session, job)
         reasons.append(reason)
         if not reason:
             session.run_job(job)
@@ -38,7 +38,7 @@ def run_whole_session(stored_selection, store):
     """Run a session in one process, and return its verdicts."""
     session = open_stored(stored_selection, store)
     work(session, session.ordered_jobs())
-    return judge_session(session)
+    return train_and_judge(session)
 
 
 def with_three_runs(cell):

@@ -12,7 +12,7 @@ from rlregress import frameworks
 from rlregress.details import catalogue
 from rlregress.details.fingerprint import run_probe
 from rlregress.inside import probe_worker
-from rlregress.probing.isolation import observe
+from rlregress.probing.isolation import run_isolated
 from tools.tests.small_adapters import SmallAdapter
 
 #: a detail whose probes draw at random, in every framework that has TD3.
@@ -66,7 +66,7 @@ def test_a_probe_that_fails_leaves_the_process_alone():
     undisturbed = draw_numbers()
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     with pytest.raises(ValueError, match="it cannot be asked"):
-        observe(draw_and_fail, {})
+        run_isolated(draw_and_fail, {})
     assert torch.get_default_dtype() == torch.float32
     assert np.array_equal(draw_numbers(), undisturbed)
 
@@ -76,7 +76,7 @@ def test_a_probe_has_one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        assert observe(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
+        assert run_isolated(lambda inputs: np.array([torch.get_num_threads()]), {}) == [1]
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
@@ -92,7 +92,7 @@ def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
     inputs = catalogue.get(STOCHASTIC).copy_inputs
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     undisturbed = draw_numbers()
-    first = observe(requested[0], inputs())
+    first = run_isolated(requested[0], inputs())
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
-    assert np.array_equal(observe(requested[0], inputs()), first)
+    assert np.array_equal(run_isolated(requested[0], inputs()), first)
     assert np.array_equal(draw_numbers(), undisturbed)

@@ -331,5 +331,5 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     trace = Trace(header={}, events=())
     held = Traced(name="ppo", comparison=comparison, old=trace, new=trace, repeats=True, notes=())
     executions = [PieceExecution(function=mover, calls=calls)]
-    (result,) = direct_calls.rounded([held], {"ppo": Cause(moving=(mover,))}, executions)
+    (result,) = direct_calls.mark_rounding([held], {"ppo": Cause(moving=(mover,))}, executions)
     assert result.comparison.verdict == verdict

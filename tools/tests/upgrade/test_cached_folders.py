@@ -105,7 +105,9 @@ def test_a_folder_that_is_no_side_is_refused(tmp_path, file, message):
     if file:
         (tmp_path / file).write_text("")
     with pytest.raises(UserError, match=message):
-        side_environments.prepared(ResolvedSide("new", requested.parse(str(tmp_path))), [SB3])
+        side_environments.prepare_version(
+            ResolvedSide("new", requested.parse(str(tmp_path))), [SB3]
+        )
 
 
 def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, monkeypatch):
@@ -117,7 +119,9 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     (tmp_path / "bin" / "python").touch()
     (tmp_path / "pyvenv.cfg").touch()
     monkeypatch.setattr(interpreters, "_facts", lambda python: ([3, 11], "3.11.0", "", []))
-    side = side_environments.prepared(ResolvedSide("old", requested.parse(str(tmp_path))), [SB3])
+    side = side_environments.prepare_version(
+        ResolvedSide("old", requested.parse(str(tmp_path))), [SB3]
+    )
     assert side.lines == [f"old: {tmp_path} (your environment)"]
     before = state.digest_state(side, [SB3])
     assert state.digest_state(side, [SB3]) == before

@@ -200,7 +200,7 @@ def find_causes(recorder, functions, *trainings_, limit=culprit_search.LIMIT):
     trainings = {
         training.name: Training("sb3", training.name, {"seed": 3}) for training in trainings_
     }
-    return culprit_search.find_causes(trainings_, trainings, functions, recorder, limit)
+    return culprit_search.search_culprits(trainings_, trainings, functions, recorder, limit)
 
 
 def sac(executed=NAMES, line=900):

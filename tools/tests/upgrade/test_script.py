@@ -258,6 +258,6 @@ def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
         return Training("script", name, {**job, "swap": [change]})
 
     trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
-    traces = sides.recorded(trainings, Side("new", paths=[folder]), tmp_path)
+    traces = sides.load_or_record(trainings, Side("new", paths=[folder]), tmp_path)
     assert "Misfit: there is no gone in learner/__init__.py" in traces["gone"].failure
     assert (traces["fits"].failure, traces["fits"].count("backward") > 0) == ("", True)

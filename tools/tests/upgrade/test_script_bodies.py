@@ -78,7 +78,7 @@ def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
     for side, trained in ((old, [own]), (new, noting)):
         (tmp_path / side.label).mkdir()
         lines = [[f"cleanrl/{name}.py", "<module>"]]
-        traces += sides.recorded(trained, side, tmp_path / side.label, lines=lines).values()
+        traces += sides.load_or_record(trained, side, tmp_path / side.label, lines=lines).values()
     *traces, unchanged = traces
     assert f"cleanrl/{unrelated}_continuous_action.py" in unchanged.header["imported"]
     assert difference.executed_by(unchanged) == []

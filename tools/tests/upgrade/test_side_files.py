@@ -163,7 +163,7 @@ def test_two_versions_load_each_others_files(tmp_path):
 
 def words(value):
     """Return the compared items of a value."""
-    return [(path, text) for path, text, _ in saved_items.items("it", value)]
+    return [(path, text) for path, text, _ in saved_items.describe_items("it", value)]
 
 
 class Falling:

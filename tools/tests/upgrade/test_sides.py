@@ -104,7 +104,9 @@ def resolve(old, new, adapters=()):
 
 def pair(old, new, adapters=()):
     """Return both sides; what lies in the overlay of each, name -> version."""
-    sides = [side_environments.prepared(side, adapters) for side in resolve(old, new, adapters)]
+    sides = [
+        side_environments.prepare_version(side, adapters) for side in resolve(old, new, adapters)
+    ]
     return sides, [content(side) for side in sides]
 
 
@@ -452,7 +454,7 @@ def finds(side, folder, started="itself"):
 def hiding(old, new, adapters=(), lend=()):
     """Return both sides of an upgrade, with packages of only one hidden from the other."""
     both = Pair(*resolve(old, new, adapters), frozenset(), tuple(adapters), {})
-    return side_environments.prepare(both, cached_folders.silent, lend)
+    return side_environments.prepare_versions(both, cached_folders.silent, lend)
 
 
 @pytest.fixture(scope="module")
@@ -614,7 +616,7 @@ def install_into(environment, text):
     """Return the environment, and what it would be with another version installed into it."""
     sides = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
     resolved_sides = with_versions(*sides, [], cached_folders.silent)
-    return [side_environments.prepared(side, []) for side in resolved_sides]
+    return [side_environments.prepare_version(side, []) for side in resolved_sides]
 
 
 def test_a_side_beside_an_environment_is_what_pip_would_install_there(

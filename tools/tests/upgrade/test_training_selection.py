@@ -626,7 +626,9 @@ def recording(tmp_path, monkeypatch):
         before = len(log.read_text().splitlines())
         both = recording_processes.Side("old"), recording_processes.Side("new")
         with Sides(both, folders, 1, print) as sides:
-            recorded = recordings.record(sides, trainings, {"new": []}, difference, [], Options())
+            recorded = recordings.record_and_compare(
+                sides, trainings, {"new": []}, difference, [], Options()
+            )
         return recorded, log.read_text().splitlines()[before:]
 
     return call

@@ -46,7 +46,7 @@ def clone(tmp_path):
 
 def _prepared(name, folder):
     side = ResolvedSide("new", requested.parse(folder))
-    return side_environments.prepared(side, [frameworks.get(name)])
+    return side_environments.prepare_version(side, [frameworks.get(name)])
 
 
 def _version(name, prepared):

@@ -88,7 +88,7 @@ def test_the_common_drop_of_three_looks_has_80_per_cent_power():
     power = detected.group_drop.mean()
     assert power == pytest.approx(0.8, abs=4 * math.sqrt(0.16 / size + 0.16 / 2_000))
     error = healthy.runs.mean(axis=(1, 2)).std() / math.sqrt(size)
-    expected = verdicts_power.average_runs([m] * k, SEQUENTIAL_LOOKS, k + 1)
+    expected = verdicts_power.expect_runs_if_unchanged([m] * k, SEQUENTIAL_LOOKS, k + 1)
     assert healthy.runs.mean() == pytest.approx(expected, abs=5 * error)
 
 

@@ -130,7 +130,7 @@ def _observations() -> np.ndarray:
     return np.random.RandomState(0).uniform(-1.0, 1.0, (8, 3)).astype(np.float32)
 
 
-def _state(agent: Any) -> Iterator[Item]:
+def _list_items(agent: Any) -> Iterator[Item]:
     yield from _parameters(agent, "parameters")
     yield "settings", settings_of(agent), type(agent).load
     yield from _acts(agent, agent.policy)
@@ -217,7 +217,7 @@ def _model(saved: SavedAgent) -> FileKind:
     return FileKind(
         f"{saved.name} model", f"{saved.title}.save, {saved.title}.load",
         save=lambda agent, folder: agent.save(os.path.join(folder, _MODEL)),
-        load=partial(_load, saved), state=_state, go_on=_learn,
+        load=partial(_load, saved), state=_list_items, go_on=_learn,
     )  # fmt: skip
 
 
@@ -352,7 +352,7 @@ def _checkpoint(saved: SavedAgent) -> FileKind:
 
     return FileKind(
         f"{saved.name} checkpoint", f"CheckpointCallback({option})",
-        save=save, load=load, state=_state, go_on=_learn if normalised else _update,
+        save=save, load=load, state=_list_items, go_on=_learn if normalised else _update,
     )  # fmt: skip
 
 

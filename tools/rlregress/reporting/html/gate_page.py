@@ -184,7 +184,7 @@ def _changed(result: GateResult, outcome: FrameworkOutcome) -> Iterable[str]:
         yield f"{deviation.id} [{deviation.scope}]: {variants}"
     for group in grouped_failures.group_by_reason(outcome.failed_tests, _message):
         names = [failure["test"].rpartition("::")[2] for failure in group]
-        alike = grouped_failures.describe_others(names)
+        alike = grouped_failures.describe_all_but_first(names)
         why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
         yield f"{names[0]} failed: {why}"
     if outcome.has_other_numbers:

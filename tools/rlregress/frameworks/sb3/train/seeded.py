@@ -13,7 +13,7 @@ from rlregress.probing.heads import prepare
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolated
 from rlregress.probing.random_generators import seed_generators
-from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream
+from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
 
 def _arguments(request: SeededTraining, environment: Any, images: bool, library: Library) -> dict:
@@ -52,7 +52,7 @@ def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
                 request.algorithm,
                 environment,
                 policy="CnnPolicy" if images else "",
-                replay_buffer_class=from_stream(ReplayBuffer, Stream(seeds.sampling)),
+                replay_buffer_class=make_buffer_drawing_from(ReplayBuffer, Stream(seeds.sampling)),
                 **_arguments(request, environment, images, library),
             )
         prepare(request, lambda: heads(model))

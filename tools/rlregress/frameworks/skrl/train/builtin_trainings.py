@@ -157,13 +157,13 @@ class _WithStates(gymnasium.Env):
 
     def reset(self, **options: Any) -> Any:
         """As that of the environment."""
-        return self._add_states(*self._environment.reset(**options))
+        return self._update_state(*self._environment.reset(**options))
 
     def step(self, action: Any) -> Any:
         """As that of the environment."""
-        return self._add_states(*self._environment.step(action))
+        return self._update_state(*self._environment.step(action))
 
-    def _add_states(self, observation: Any, *results: Any) -> Any:
+    def _update_state(self, observation: Any, *results: Any) -> Any:
         self._state = 1.0 - 2.0 * observation[:2]
         return (observation, *results)
 

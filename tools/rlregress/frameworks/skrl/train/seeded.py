@@ -11,7 +11,7 @@ from rlregress.probing.heads import prepare
 from rlregress.probing.interface import Trained, Unsupported
 from rlregress.probing.isolation import isolated
 from rlregress.probing.random_generators import seed_generators
-from rlregress.probing.seeded_training import SeededTraining, Stream, from_stream
+from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
 
 def train_seeded(request: SeededTraining) -> Trained:
@@ -26,7 +26,7 @@ def train_seeded(request: SeededTraining) -> Trained:
     arguments = arguments_of(request.algorithm, request.hyperparameters)
     with isolated():
         config.torch.key = seeds.environment
-        memory = {"kind": from_stream(RandomMemory, Stream(seeds.sampling))}
+        memory = {"kind": make_buffer_drawing_from(RandomMemory, Stream(seeds.sampling))}
         memory.update(arguments.pop("memory"))
         with Stream(seeds.initialisation).drawn():
             training = Training(request.algorithm, environment, memory=memory, **arguments)

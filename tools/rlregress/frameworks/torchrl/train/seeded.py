@@ -11,7 +11,12 @@ from rlregress.frameworks.torchrl.train.training import single_precision
 from rlregress.probing.interface import Trained
 from rlregress.probing.isolation import isolated
 from rlregress.probing.random_generators import seed_generators
-from rlregress.probing.seeded_training import SeededTraining, Stream, arrays, from_stream
+from rlregress.probing.seeded_training import (
+    SeededTraining,
+    Stream,
+    arrays,
+    make_buffer_drawing_from,
+)
 
 
 def _trained(loss: Any, steps: int) -> Trained:
@@ -33,7 +38,7 @@ def train_seeded(request: SeededTraining) -> Trained:
             parts = parts_of(request, environment, settings)
         seed_generators(seeds.exploration)
         environment.set_seed(seeds.environment)
-        buffer = from_stream(TensorDictReplayBuffer, Stream(seeds.sampling))
+        buffer = make_buffer_drawing_from(TensorDictReplayBuffer, Stream(seeds.sampling))
         trainer = trainer_of(request, environment, settings, parts, buffer)
 
         def after_batch() -> None:

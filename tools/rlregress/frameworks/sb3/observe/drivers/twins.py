@@ -101,7 +101,7 @@ class Driver:
             for network in agent.critic.q_networks:
                 fill([last_linear(network).weight], s.weight)
 
-    def _fed(self) -> Any:
+    def _make_agent_with_filled_buffer(self) -> Any:
         """Return an agent whose memory holds transitions of ``learn``, with equal observations."""
         agent = self._make_agent(**_COLLECTING)
         agent.learn(self._settings.batch_size)
@@ -120,24 +120,24 @@ class Driver:
         return watched_updates.only(losses[part])
 
     def critic_loss(self, values: Sequence[float]) -> float:
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         constant_agents.pin_critics(agent, agent.critic, values)
         return self._loss(agent, "critic")
 
     def actor_loss(self, values: Sequence[float]) -> float:
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         constant_agents.pin_critics(agent, agent.critic, values, constant_agents.acting(agent))
         return self._loss(agent, "actor")
 
     def target(self, values: Sequence[float]) -> float:
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         critic = constant_agents.target_critics(agent)
         following = constant_agents.acting(agent, target=True)
         constant_agents.pin_critics(agent, critic, values, following)
         return watched_updates.regression_target(partial(self._update, agent))
 
     def first_update(self, target_value: float) -> tuple[float, float]:
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         fill(agent.critic.parameters(), 0.0)
         constant_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
         losses: list[float] = []
@@ -147,7 +147,7 @@ class Driver:
         return target, losses[0]
 
     def temperature_loss(self) -> tuple[float, float]:
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         return self._loss(agent, "temperature"), agent.log_ent_coef.grad.item()
 
     def temperature(self) -> float:
@@ -188,7 +188,7 @@ class Driver:
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         # 1 - 1e-12 is 1 in float32, where the actor computes its tanh.
         inside = np.clip(squashed, -1.0 + 1e-12, 1.0 - 1e-12)
         make_constant(agent.actor_target.mu, np.arctanh(inside))
@@ -204,7 +204,7 @@ class Driver:
         return agent.policy.unscale_action(actions.double().numpy())
 
     def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
-        agent = self._fed()
+        agent = self._make_agent_with_filled_buffer()
         pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks, strict=False))
         if hasattr(agent, "actor_target"):
             pairs.append((agent.actor, agent.actor_target))
