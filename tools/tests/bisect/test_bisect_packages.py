@@ -128,12 +128,12 @@ def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
     fake = tmp_path / "python"
     old = tmp_path / "old"
     fake.write_text("#!/bin/sh\necho nonsense >&2\n")
-    old.write_text('#!/bin/sh\necho \'[[3, 8], "3.8.18", "cpython-38"]\'\n')
+    old.write_text('#!/bin/sh\necho \'[[3, 8], "3.8.18", "cpython-38", []]\'\n')
     for path in (fake, old):
         path.chmod(0o755)
     for python, sentence in (
         (str(tmp_path / "none"), "cannot be run: .*No such file"),
-        (str(fake), "is no Python that can make environments: nonsense"),
+        (str(fake), "is no Python that can be used: nonsense"),
         (str(old), "that is Python 3.8.18; expected the version or the path of a Python that is"),
         ("1.4", "is '1.4', which is not found here"),
     ):

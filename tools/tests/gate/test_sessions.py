@@ -194,7 +194,7 @@ def test_stored_runs_that_all_failed_are_one_sentence(tmp_path, monkeypatch, wit
         for run in content["run"]:
             run.update(status="failed", failure="out of memory")
             del run["final_return"]
-    holds = f"{baseline_runs.baseline_path(cell)} holds {len(content['run'])} runs, and all failed"
+    holds = f"{baseline_runs.baseline_path(cell)} holds {len(content['run'])} runs, all failed"
     message = f"{holds}; record it again, with --replace"
     for query in (plan, open_stored):
         with pytest.raises(UserError, match=f"^{re.escape(message)}$"):
