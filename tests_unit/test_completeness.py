@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.details import catalogue, expectations, hyperparameter_names, source_index
-from rlregress.details.implementation import load_absent, load_all_documented
+from rlregress.catalogue import expectations, hyperparameter_names, registry, source_index
+from rlregress.catalogue.implementation import load_absent, load_all_documented
 
 #: what has to be answered for every framework that the thesis compares: the numbered lists and the
 #: boxes.
@@ -21,7 +21,7 @@ def test_every_detail_is_documented():
     documented = {
         entry.id for folder in folders for entry in expectations.load_expectations(folder)
     }
-    assert {detail.id for detail in catalogue.all_details()} - documented == set()
+    assert {detail.id for detail in registry.all_details()} - documented == set()
 
 
 @pytest.mark.usefixtures("suite_framework")
@@ -38,15 +38,15 @@ def test_every_detail_is_probed(framework):
         else set()
     )
     requested = {id for id, _ in framework.observe.probes()}
-    expected = {detail.id for detail in catalogue.all_details() if detail.family not in lacking}
+    expected = {detail.id for detail in registry.all_details() if detail.family not in lacking}
     assert expected - requested - set(load_absent(framework)) == set()
 
 
 def test_nothing_is_probed_and_absent(framework):
     """An absent component is not probed, and is a detail of the catalogue."""
-    families = {detail.family for detail in catalogue.all_details()}
+    families = {detail.family for detail in registry.all_details()}
     assert set(load_absent(framework)) & {id for id, _ in framework.observe.probes()} == set()
-    assert set(framework.observe.absent()) - families <= set(catalogue.ids())
+    assert set(framework.observe.absent()) - families <= set(registry.ids())
 
 
 def test_no_expectation_is_stale(framework):
@@ -100,7 +100,7 @@ def test_every_item_of_the_numbered_lists_is_there():
 
 def test_every_item_is_asked_by_details_that_exist():
     """A detail that the index names is in the catalogue."""
-    details = {detail.id for detail in catalogue.all_details()}
+    details = {detail.id for detail in registry.all_details()}
     assert source_index.list_unanswered(_items(), details, ("",)) == []
 
 

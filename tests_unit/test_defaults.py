@@ -11,7 +11,7 @@ from functools import cache
 import pytest
 
 from rlregress import suite
-from rlregress.details import documented_defaults, hyperparameter_names
+from rlregress.catalogue import documented_defaults, hyperparameter_names
 from rlregress.hyperparameters import read_hyperparameters
 
 SETS = sorted(path.stem for path in (suite.baselines() / "hyperparameters").glob("*.yaml"))

@@ -11,14 +11,14 @@ from rlregress import evidence
 from rlregress.gate import nightly_record
 from rlregress.inside.run_record import write_atomically
 from rlregress.model.gate_result import GateResult
-from rlregress.reporting import (
+from rlregress.report import (
     ci_formats,
     gate_findings,
     gate_report,
     markdown_page,
     short_summary,
 )
-from rlregress.reporting.html import gate_page
+from rlregress.report.html import gate_page
 
 
 def write_judged(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from rlregress.model import tones
 from rlregress.model.code import Hunk, Pair
 from rlregress.model.fault_results import RETURNS, TRACES, FaultResult
-from rlregress.reporting.html import page as pages
-from rlregress.reporting.html import returns_page
-from rlregress.reporting.html.page import (
+from rlregress.report.html import page as pages
+from rlregress.report.html import returns_page
+from rlregress.report.html.page import (
     Badge,
     Card,
     Facts,

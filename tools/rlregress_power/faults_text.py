@@ -15,7 +15,7 @@ from rlregress.model.fault_results import (
     TRACES,
     FaultResult,
 )
-from rlregress.reporting import throughput_text, words
+from rlregress.report import throughput_text, words
 
 
 def lines(instrument: str, result: FaultResult) -> list[str]:

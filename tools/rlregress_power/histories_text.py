@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rlregress.reporting import tables
+from rlregress.report import tables
 from rlregress_power.judged_releases import OUTCOMES, JudgedPair
 
 

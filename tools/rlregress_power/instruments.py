@@ -33,10 +33,10 @@ from rlregress.model.fault_results import (
 )
 from rlregress.model.recorded_traces import Comparison, Event, Trace
 from rlregress.model.verdict import REGRESSED
-from rlregress.tracing import recording_processes
-from rlregress.tracing.child_processes import last_words
-from rlregress.tracing.recording_processes import Side
-from rlregress.tracing.trace_comparison import compare
+from rlregress.trace import recording_processes
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.recording_processes import Side
+from rlregress.trace.trace_comparison import compare
 from rlregress.upgrade import mutation_test
 from rlregress.upgrade.cached_folders import Say
 from rlregress_power import probe_server, replay_power, return_gates

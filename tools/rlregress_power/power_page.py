@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rlregress.model.fault_results import GAP, KINDS, TIERS, Drawn, Explained, Outcome
-from rlregress.reporting import tables
+from rlregress.report import tables
 
 _OPERATORS = (
     "dropped statement", "constant", "swapped argument", "comparison", "operand", "operator",

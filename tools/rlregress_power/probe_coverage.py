@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rlregress.details import catalogue
-from rlregress.details.fingerprint import run_probe
+from rlregress.catalogue import registry
+from rlregress.catalogue.fingerprint import run_probe
 from rlregress.frameworks.base import Adapter
 
 #: (detail id, scope) of a probe
@@ -31,7 +31,7 @@ def measure(adapter: Adapter) -> ExecutedLines:
     try:
         for (id, scope), probe in adapter.observe.probes().items():
             lines_counted.switch_context(f"{id} {scope}")
-            run_probe(catalogue.get(id), probe)
+            run_probe(registry.get(id), probe)
     finally:
         lines_counted.stop()
     data = lines_counted.get_data()

@@ -139,7 +139,7 @@ def _serve(framework: str, workers: int) -> None:
             sys.modules.pop(name, None)
     import torch
 
-    from rlregress.details import implementation  # noqa: F401
+    from rlregress.catalogue import implementation  # noqa: F401
 
     torch.set_num_threads(1)
     running: dict[int, tuple[int, str]] = {}
@@ -205,9 +205,9 @@ def probe_faults(
 ) -> tuple[dict[str, dict[str, str]], list[str]]:
     """Return the details that are not as documented, and the names of the probes that ran."""
     from rlregress import frameworks
-    from rlregress.details import catalogue
-    from rlregress.details.fingerprint import run_probe
-    from rlregress.details.implementation import load_documented
+    from rlregress.catalogue import registry
+    from rlregress.catalogue.fingerprint import run_probe
+    from rlregress.catalogue.implementation import load_documented
 
     adapter = frameworks.get(framework)
     expectations = load_documented(adapter)
@@ -217,7 +217,7 @@ def probe_faults(
         if probes is not None and (id, scope) not in probes:
             continue
         names.append(f"{id} {scope}")
-        probed = run_probe(catalogue.get(id), probe)
+        probed = run_probe(registry.get(id), probe)
         entry = expectations.get((id, scope))
         if entry is None or probed.variant != entry.variant:
             changed.setdefault(id, {})[scope] = probed.variant_or_reason

@@ -21,7 +21,7 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate.replays import ReplayableRun
 from rlregress.inside import child_environment, process_tree, run_record
 from rlregress.model.fault_results import Fault, FaultResult
-from rlregress.tracing.child_processes import last_words
+from rlregress.trace.child_processes import last_words
 from rlregress.training import worker_launch
 from rlregress.training.recorded_runs import RunResult
 from rlregress.upgrade.cached_folders import Say

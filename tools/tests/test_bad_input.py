@@ -13,10 +13,10 @@ import signal
 import pytest
 
 from rlregress import __version__, cli, frameworks, suite
+from rlregress.catalogue import registry, requested_names
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
-from rlregress.details import catalogue, requested_names
 from rlregress.errors import UserError, refuse_empty
 from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
 from rlregress.inside.events import SCHEMA
@@ -341,7 +341,7 @@ def test_an_empty_value_is_an_error():
     [
         ("sac.critic_loss", "sac.critic_loss.scale", "ppo."),
         # a detail, and the beginning of others: it is shown in full
-        ("ppo.value_clip", catalogue.get("ppo.value_clip").question[:30], "ppo.value_clip.range"),
+        ("ppo.value_clip", registry.get("ppo.value_clip").question[:30], "ppo.value_clip.range"),
         # words that are no id are looked for in questions, sources and variants, in any case
         ("halved", "sac.critic_loss.scale", "atari."),
         ("HALVED", "sac.critic_loss.scale", "atari."),

@@ -29,7 +29,7 @@ import yaml
 from rlregress import datafiles, suite
 from rlregress.errors import UserError, nearest
 from rlregress.faults import fault_tables
-from rlregress.tracing import golden
+from rlregress.trace import golden
 from rlregress_studies.determinism.determinism_study import Checkpoint
 
 from . import hostile

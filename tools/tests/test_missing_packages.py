@@ -16,8 +16,8 @@ from rlregress.gate import cell_selection, outcome
 from rlregress.inside import hidden
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installed
-from rlregress.reporting import words
-from rlregress.reporting.html import svg
+from rlregress.report import words
+from rlregress.report.html import svg
 from rlregress.upgrade import dependencies, installed
 from tools.tests.processes import run_python
 

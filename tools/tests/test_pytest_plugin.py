@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 from rlregress import evidence, frameworks, pytest_plugin
-from rlregress.details import catalogue, requested_names
-from rlregress.details.implementation import Implementation
+from rlregress.catalogue import registry, requested_names
+from rlregress.catalogue.implementation import Implementation
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.gate import cell_selection
@@ -29,7 +29,7 @@ from tools.tests.small_adapters import SmallAdapter
 
 #: a framework with a probe for every detail, in two scopes
 PROBES = {
-    (id, scope): (lambda inputs: None) for id in catalogue.ids() for scope in ("library", "script")
+    (id, scope): (lambda inputs: None) for id in registry.ids() for scope in ("library", "script")
 }
 ADAPTER = SmallAdapter(
     {"probes": lambda: PROBES}, version="1.0", algorithms=("ppo", "sac", "td3"),
@@ -60,7 +60,7 @@ class Item:
 
 
 def _make_detail_item(id, marked=False):
-    implementation = Implementation(ADAPTER, catalogue.get(id), "library", None)
+    implementation = Implementation(ADAPTER, registry.get(id), "library", None)
     return Item(f"{'specification' if marked else 'detail'} {id}", marked=marked,
                 implementation=implementation)  # fmt: skip
 
@@ -161,7 +161,7 @@ def _implementations(*markers):
 
 def _undocumented(adapter, id):
     scopes = [scope for detail, scope in adapter.observe.probes() if detail == id]
-    return [Implementation(adapter, catalogue.get(id), scope, None) for scope in scopes]
+    return [Implementation(adapter, registry.get(id), scope, None) for scope in scopes]
 
 
 def test_a_test_without_a_detail_asks_every_detail(monkeypatch):
@@ -186,7 +186,7 @@ def test_details_are_selected_by_id_or_its_beginning():
     ids = requested_names.find_detail_ids(["sac.critic_loss", "gae.value_target"])
     losses = {f"sac.critic_loss.{name}" for name in ("distance", "reduction", "scale")}
     assert ids == {"gae.value_target", *losses}
-    sac = {detail.id for detail in catalogue.all_details() if detail.family == "sac"}
+    sac = {detail.id for detail in registry.all_details() if detail.family == "sac"}
     assert requested_names.find_detail_ids(["sac"]) == sac
     # ppo.value_clip has details below it, and is one itself
     assert "ppo.value_clip" in requested_names.find_detail_ids(["ppo.value_clip"])
@@ -212,7 +212,7 @@ def test_a_detail_that_does_not_exist_is_an_error(name, message):
 
 def test_a_test_that_asserts_nothing_is_an_error():
     """Asking alone proves nothing; once something was asserted, the test stands."""
-    implementation = Implementation(ADAPTER, catalogue.get("sac.actor_loss"), "library", None)
+    implementation = Implementation(ADAPTER, registry.get("sac.actor_loss"), "library", None)
     item = Item("asks", implementation=implementation)
 
     def call():
@@ -274,7 +274,7 @@ def _list_lines(answers, **options):
 
 def test_a_session_reports_how_many_details_it_checked():
     """A session reports how many details it checked, and the options that left out the others."""
-    family = [id for id in catalogue.ids() if id.startswith("sac.critic_loss.")]
+    family = [id for id in registry.ids() if id.startswith("sac.critic_loss.")]
     total = len(frameworks.get("sb3").observe.probes())
     for name, value in (("detail", "sac.critic_loss"), ("keyword", "critic"), ("markexpr", "sac")):
         [line] = _list_lines(family, **{name: value})

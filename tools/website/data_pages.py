@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from split_pages import Pages
 
 from rlregress import frameworks, suite
-from rlregress.details import catalogue, expectations
-from rlregress.details.catalogue import Detail
-from rlregress.details.expectations import Expectation
-from rlregress.details.implementation import expectations_path
+from rlregress.catalogue import expectations, registry
+from rlregress.catalogue.expectations import Expectation
+from rlregress.catalogue.implementation import expectations_path
+from rlregress.catalogue.registry import Detail
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
@@ -28,9 +28,9 @@ from rlregress.model.fault_results import (
     TRACES,
     Fault,
 )
-from rlregress.reporting import harmless, markdown_page, tables
-from rlregress.reporting.html import comparison_page
-from rlregress.reporting.html.page import Facts
+from rlregress.report import harmless, markdown_page, tables
+from rlregress.report.html import comparison_page
+from rlregress.report.html.page import Facts
 from rlregress.upgrade import known_changes
 from rlregress_power import histories_text, release_histories
 
@@ -102,11 +102,11 @@ def build_details() -> Pages:
         ]
         for adapter in _list_adapters()
     }
-    families = list(dict.fromkeys(detail.family for detail in catalogue.all_details()))
+    families = list(dict.fromkeys(detail.family for detail in registry.all_details()))
     pages: Pages = {}
     rows = []
     for family in families:
-        members = catalogue.family_details(family)
+        members = registry.family_details(family)
         variants = sum(len(detail.variants) for detail in members)
         rows.append((f"[{family}](details/{family}.md)", len(members), variants))
         text = "\n".join(_format_family(family, members, documented))

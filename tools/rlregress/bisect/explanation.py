@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from packaging.version import InvalidVersion, Version
 
 from rlregress.bisect.symptoms import Checked, Symptom
-from rlregress.details import catalogue
-from rlregress.details.catalogue import Detail
+from rlregress.catalogue import registry
+from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
@@ -129,7 +129,7 @@ def _explain_by_code(
     pieces = [p for p in inventory.inventory(pair, *prepared).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:
-        details = [catalogue.get(id) for id in symptom.details]
+        details = [registry.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
         for prints in _fingerprints(versions, adapters, details):
             changed += side_fingerprints.compare_fingerprints(*prints).changed
@@ -209,7 +209,7 @@ def _nearest_first(
         for function in change.functions
     }
     own = {adapter.framework.modules[0] for adapter in adapters} | {step.package.replace("-", "_")}
-    families = [catalogue.get(id).family for id in symptom.details]
+    families = [registry.get(id).family for id in symptom.details]
 
     def distance(function: Changed) -> tuple[bool, ...]:
         setup = function.name.rpartition(".")[2].startswith("__")

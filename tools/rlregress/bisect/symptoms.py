@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.details import catalogue
-from rlregress.details.catalogue import Detail
+from rlregress.catalogue import registry
+from rlregress.catalogue.registry import Detail
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import process_tree
@@ -26,9 +26,9 @@ from rlregress.inside.run_record import write_atomically
 from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import ABSENT
-from rlregress.tracing import trace_reader
-from rlregress.tracing.child_processes import last_words
-from rlregress.tracing.trace_comparison import without_unsteady
+from rlregress.trace import trace_reader
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.trace_comparison import without_unsteady
 from rlregress.upgrade import (
     cached_folders,
     compared_trainings,
@@ -164,7 +164,7 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     Raises:
         UserError: there is no such detail.
     """
-    detail_entry = catalogue.get(id)
+    detail_entry = registry.get(id)
 
     def value(checked: Checked, *_: Checked) -> Value:
         answers = {

@@ -16,8 +16,8 @@ from rlregress import frameworks, missing_packages
 from rlregress.cli import commands, output, parsing
 from rlregress.errors import UserError, warn_in_words
 from rlregress.inside import checkpoint, process_tree
-from rlregress.reporting import harmless
-from rlregress.tracing import child_processes
+from rlregress.report import harmless
+from rlregress.trace import child_processes
 
 
 def _describe_interruption(words: list[str]) -> str:

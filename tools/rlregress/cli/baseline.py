@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Hyperparameters, Store, Workers
-from rlregress.details import requested_names
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.gate import recording, stored_throughput
-from rlregress.reporting import terminal, throughput_text
+from rlregress.report import terminal, throughput_text
 
 
 def record(

@@ -12,17 +12,17 @@ import typer
 from rlregress import frameworks
 from rlregress.bisect import search, symptom_of_returns, symptoms, versions
 from rlregress.bisect.symptoms import Symptom
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output
 from rlregress.cli.options import Packages, Report, Steps
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.progress import show_progress
-from rlregress.reporting import bisect_text
-from rlregress.tracing import jobs
+from rlregress.report import bisect_text
+from rlregress.trace import jobs
 from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
 from rlregress.upgrade.requested import Requested
 

@@ -17,8 +17,8 @@ from rlregress.cli.options import (
 )
 from rlregress.gate import gate_run, nightly_record
 from rlregress.gate_options import GateOptions
-from rlregress.reporting import gate_findings, gate_report, screen, short_summary
-from rlregress.reporting.html import gate_page
+from rlregress.report import gate_findings, gate_report, screen, short_summary
+from rlregress.report.html import gate_page
 
 Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]

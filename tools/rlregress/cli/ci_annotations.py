@@ -9,8 +9,8 @@ from pathlib import Path
 from rlregress import files
 from rlregress.cli import output
 from rlregress.errors import UserError
-from rlregress.reporting import ci_formats, harmless
-from rlregress.reporting.upgrade_findings import Finding
+from rlregress.report import ci_formats, harmless
+from rlregress.report.upgrade_findings import Finding
 
 #: variables of GitHub Actions: the file of the summary, and "true"
 _SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"

@@ -7,17 +7,17 @@ from typing import Annotated
 
 import typer
 
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, as_typed
-from rlregress.details import requested_names
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import comparison
-from rlregress.reporting import comparison_text, harmless, markdown_page, short_summary
-from rlregress.reporting.html import comparison_page
-from rlregress.reporting.html.page import Facts
+from rlregress.report import comparison_text, harmless, markdown_page, short_summary
+from rlregress.report.html import comparison_page
+from rlregress.report.html.page import Facts
 
 
 def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:

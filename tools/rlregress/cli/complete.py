@@ -21,9 +21,9 @@ def complete_cells(incomplete: str) -> list[str]:
 def complete_details(incomplete: str) -> list[str]:
     """Return the ids of details that begin so."""
     # the catalogue takes long to import, and other completions do without it
-    from rlregress.details import catalogue
+    from rlregress.catalogue import registry
 
-    return [d.id for d in catalogue.all_details() if d.id.startswith(incomplete)]
+    return [d.id for d in registry.all_details() if d.id.startswith(incomplete)]
 
 
 def _complete_after_comma(incomplete: str, names: Iterable[str]) -> list[str]:

@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
+from rlregress.catalogue import registry, requested_names, source_index
+from rlregress.catalogue.implementation import load_absent, load_documented
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
-from rlregress.details import catalogue, requested_names, source_index
-from rlregress.details.implementation import load_absent, load_documented
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import installed_fingerprints, probe_counts
-from rlregress.reporting import details_text, next_steps
+from rlregress.report import details_text, next_steps
 
 Details = Annotated[
     str | None,
@@ -78,7 +78,7 @@ def details(
 
 def show_missing(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> None:
     """Print the missing probes, expectations and faults of frameworks; no ids: all details."""
-    detail_ids = detail_ids or frozenset(catalogue.ids())
+    detail_ids = detail_ids or frozenset(registry.ids())
     for adapter in adapters:
         lacking, has_none = probe_counts.find_missing(adapter, detail_ids), load_absent(adapter)
         who = f"{adapter.full_name} {adapter.code.version()}"
@@ -129,9 +129,9 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
     if id is None:
         items = source_index.load_index(suite.baselines() / "sources")
         counts = [probe_counts.count_probes(adapter) for adapter in adapters]
-        details_text.counts(catalogue.all_details(), items, counts)
-    elif id not in catalogue.ids() and (
-        matches := catalogue.family_details(id) or catalogue.search_details(id)
+        details_text.counts(registry.all_details(), items, counts)
+    elif id not in registry.ids() and (
+        matches := registry.family_details(id) or registry.search_details(id)
     ):
         details_text.show_all(matches)
     else:
@@ -141,4 +141,4 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
             }
             for adapter in adapters
         }
-        details_text.print_detail(catalogue.get(id), documented_variants)
+        details_text.print_detail(registry.get(id), documented_variants)

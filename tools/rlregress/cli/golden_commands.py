@@ -15,8 +15,8 @@ from rlregress.inside.arithmetic import explain_native
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
 from rlregress.model.recorded_traces import Trace
-from rlregress.reporting import next_steps, traces_text
-from rlregress.tracing import golden, jobs, recording_processes
+from rlregress.report import next_steps, traces_text
+from rlregress.trace import golden, jobs, recording_processes
 
 
 def record(job: Mapping[str, Any], script: Path, path: Path) -> int:

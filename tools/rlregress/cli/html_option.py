@@ -12,7 +12,7 @@ import typer
 from rlregress import files
 from rlregress.gate import report_data
 from rlregress.inside.run_record import check_file, write_atomically
-from rlregress.reporting.html.page import Facts
+from rlregress.report.html.page import Facts
 
 
 @dataclass(frozen=True)

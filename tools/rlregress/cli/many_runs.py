@@ -23,7 +23,7 @@ from rlregress.files import absolute
 from rlregress.gate.cell_selection import Selection, describe_exclusions
 from rlregress.inside.run_record import check_writable
 from rlregress.model.store_state import LEFT, Survey
-from rlregress.reporting import cluster_text, harmless, next_steps
+from rlregress.report import cluster_text, harmless, next_steps
 from rlregress.training.store import SLURM, Store, open_store, rename_as_damaged
 
 

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 import typer
 
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import complete
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
 from rlregress.gate.cell_selection import default_budget

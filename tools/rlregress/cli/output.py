@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
 from rlregress.errors import UserError
-from rlregress.reporting import harmless
+from rlregress.report import harmless
 
 #: exit code of a command whose reader went away before it had a verdict: that of SIGPIPE in a shell
 READER_GONE = 141

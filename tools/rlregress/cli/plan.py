@@ -13,7 +13,7 @@ from rlregress.cli.options import parse_share, takes_options, with_budget
 from rlregress.gate import cell_selection, gate_run, session_planning, tier_progress
 from rlregress.gate_options import GateOptions
 from rlregress.model.planned_session import Gate
-from rlregress.reporting import gate_report, plan_text
+from rlregress.report import gate_report, plan_text
 
 _OPTIONS = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",

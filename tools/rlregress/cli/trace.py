@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import files
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import golden_commands, output
 from rlregress.cli.options import Packages, Steps
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import check_file
 from rlregress.model import explain
-from rlregress.reporting import next_steps, traces_text
-from rlregress.tracing import jobs, trace_reader
-from rlregress.tracing.recording_processes import current, record_twice
+from rlregress.report import next_steps, traces_text
+from rlregress.trace import jobs, trace_reader
+from rlregress.trace.recording_processes import current, record_twice
 from rlregress.upgrade import compared_trainings
 
 #: default file of a trace

@@ -18,9 +18,9 @@ from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import nightly_trend, report_data
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import harmless, markdown_page, short_summary, trend_text
-from rlregress.reporting.html import trend_page
-from rlregress.reporting.html.page import Facts
+from rlregress.report import harmless, markdown_page, short_summary, trend_text
+from rlregress.report.html import trend_page
+from rlregress.report.html.page import Facts
 
 
 def trend(

@@ -14,6 +14,7 @@ import typer
 from packaging.utils import canonicalize_name
 
 from rlregress import files
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.check import Brief, Verbose
 from rlregress.cli.options import (
@@ -25,7 +26,6 @@ from rlregress.cli.options import (
     takes_options,
 )
 from rlregress.cli.parsing import script_arguments
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
@@ -33,7 +33,7 @@ from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.model.verdict import INCONCLUSIVE
 from rlregress.progress import show_progress
-from rlregress.reporting import (
+from rlregress.report import (
     ci_formats,
     markdown_page,
     screen,
@@ -42,9 +42,9 @@ from rlregress.reporting import (
     upgrade_findings,
     upgrade_text,
 )
-from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Facts
-from rlregress.tracing import jobs
+from rlregress.report.html import upgrade_page
+from rlregress.report.html.page import Facts
+from rlregress.trace import jobs
 from rlregress.upgrade import cached_folders, cascade
 from rlregress.upgrade.upgrade_options import Options
 

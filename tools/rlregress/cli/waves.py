@@ -15,7 +15,7 @@ from rlregress.gate.session import Session
 from rlregress.gate.session_waves import Wave, build_next_wave, current_standing
 from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
-from rlregress.reporting import waves_text
+from rlregress.report import waves_text
 from rlregress.training.lease import Lease, read_holder
 from rlregress.training.store import MANIFESTS
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from rich.console import Console
 from rich.text import Text
 
-from rlregress.reporting import screen
+from rlregress.report import screen
 
 
 def width() -> int:

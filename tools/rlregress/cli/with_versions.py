@@ -13,7 +13,7 @@ from rlregress import files, suite
 from rlregress.errors import UserError
 from rlregress.inside.checkpoint import TRUST
 from rlregress.inside.run_record import check_writable
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.training.store import Store
 from rlregress.upgrade import affected, cached_folders, requested, resolved, side_environments
 

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
+from rlregress.catalogue import registry
+from rlregress.catalogue.implementation import expectations_path
 from rlregress.datafiles import Text, one_of
-from rlregress.details import catalogue
-from rlregress.details.implementation import expectations_path
 from rlregress.errors import UserError, nearest
 from rlregress.model.fault_results import (
     BEHAVIOR,
@@ -29,7 +29,7 @@ from rlregress.model.fault_results import (
     Fault,
 )
 
-_Detail = Annotated[str, one_of(catalogue.ids)]
+_Detail = Annotated[str, one_of(registry.ids)]
 _NonEmpty = Annotated[tuple[Text, ...], Field(min_length=1)]
 _NAME: list[Any] = [("name", Text)]
 _OWNER = [("framework", Annotated[str, one_of(frameworks.names)]), ("algorithm", Text), *_NAME]

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from functools import cache
 from typing import NamedTuple
 
-from rlregress.details.implementation import Implementation
+from rlregress.catalogue.implementation import Implementation
 from rlregress.faults import fault_tables
 from rlregress.faults.injection import find_line
 from rlregress.model.detail_answers import SourceLine

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rlregress import datafiles, files, suite
+from rlregress.catalogue import requested_names
 from rlregress.datafiles import Text
-from rlregress.details import requested_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, published

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from rlregress import suite
-from rlregress.details import catalogue, expectations
-from rlregress.details.implementation import list_implementations
-from rlregress.details.implementation import load_absent as absent_from
+from rlregress.catalogue import expectations, registry
+from rlregress.catalogue.implementation import list_implementations
+from rlregress.catalogue.implementation import load_absent as absent_from
 from rlregress.errors import UserError
 from rlregress.faults.places import find_deciding_line
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Comparison, FoundVariant, Row
 
 
-def _find_variants(adapter: Adapter, detail: catalogue.Detail) -> tuple[FoundVariant, ...]:
+def _find_variants(adapter: Adapter, detail: registry.Detail) -> tuple[FoundVariant, ...]:
     answers = []
     for implementation in list_implementations(adapter, detail.id):
         variant = implementation.judgement.variant
@@ -61,7 +61,7 @@ def compare_adapters(
     check_distinct_adapters(adapters)
     rows = []
     absent_details = {a.full_name: absent_from(a) for a in adapters}
-    for detail in catalogue.all_details():
+    for detail in registry.all_details():
         if detail.family in skipped_families or (detail_ids and detail.id not in detail_ids):
             continue
         answers = {a.full_name: _find_variants(a, detail) for a in adapters}
@@ -91,7 +91,7 @@ def compare_documented(versions: Mapping[str, str]) -> Comparison:
         for name, version in versions.items()
     }
     rows = []
-    for detail in catalogue.all_details():
+    for detail in registry.all_details():
         answers = {
             name: tuple(
                 FoundVariant(

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import Any
 
 from rlregress import evidence, suite
-from rlregress.details import requested_names
-from rlregress.details.expectations import DetailScope
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.expectations import DetailScope
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import (
@@ -36,7 +36,7 @@ from rlregress.inside.run_record import check_writable
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.gate_result import GateResult, ReportData
 from rlregress.model.option import format_arguments, list_options
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rlregress.details import catalogue
-from rlregress.details.implementation import list_implementations
+from rlregress.catalogue import registry
+from rlregress.catalogue.implementation import list_implementations
 from rlregress.frameworks.base import Adapter
 
 
@@ -20,7 +20,7 @@ def collect_fingerprint(
         ``found``, ``documented``, ``observed``.
     """
     details: dict[str, Any] = {}
-    for detail in catalogue.all_details():
+    for detail in registry.all_details():
         if detail_ids and detail.id not in detail_ids:
             continue
         for adapter in adapters:

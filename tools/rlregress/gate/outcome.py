@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from rlregress import evidence
-from rlregress.details import requested_names
-from rlregress.details.expectations import DetailScope
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.expectations import DetailScope
 from rlregress.model.extra_packages import EXTRAS
 from rlregress.model.gate_result import FrameworkOutcome
 from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from rlregress import frameworks
-from rlregress.details import catalogue
-from rlregress.details.implementation import list_implementations, load_absent, load_documented
+from rlregress.catalogue import registry
+from rlregress.catalogue.implementation import list_implementations, load_absent, load_documented
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Missing, ProbeCounts
@@ -58,7 +58,7 @@ def find_missing(adapter: Adapter, detail_ids: Collection[str]) -> list[Missing]
     details_with_fault = {id for fault in faults for id in (*fault.turns, *fault.also)}
     details_with_fault |= fault_tables.load_details_without_fault(adapter.name).keys()
     gaps = []
-    for id in (detail.id for detail in catalogue.all_details() if detail.id in detail_ids):
+    for id in (detail.id for detail in registry.all_details() if detail.id in detail_ids):
         detail_keys = {key for key in probes if key[0] == id}
         if not detail_keys and id not in absent_details:
             gaps.append(
@@ -89,7 +89,7 @@ def _unwrap_function(function: Any) -> Any:
 
 def probe_everything(adapters: Sequence[Adapter], on_answer: Callable[[], None]) -> None:
     """Probe every detail of every framework in every scope; call ``on_answer`` after each."""
-    for detail in catalogue.all_details():
+    for detail in registry.all_details():
         for adapter in adapters:
             for implementation in list_implementations(adapter, detail.id):
                 _ = implementation.judgement

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from rlregress.details import catalogue
-from rlregress.details.implementation import list_implementations
+from rlregress.catalogue import registry
+from rlregress.catalogue.implementation import list_implementations
 from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import baseline_runs, source_diff, source_links
@@ -92,7 +92,7 @@ def collect_deviations(
 
 
 def _build_deviation(adapter: Adapter, entry: Mapping[str, Any]) -> Deviation:
-    detail, scope = catalogue.get(entry["detail"]), entry["scope"]
+    detail, scope = registry.get(entry["detail"]), entry["scope"]
     matching = [
         implementation
         for implementation in list_implementations(adapter, detail.id)

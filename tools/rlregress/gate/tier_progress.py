@@ -20,7 +20,7 @@ from rlregress.progress import (
     format_seconds,
     stored_durations,
 )
-from rlregress.tracing.child_processes import last_words
+from rlregress.trace.child_processes import last_words
 from rlregress.training import worker_launch
 
 #: tier -> subject of its tests, in the progress lines

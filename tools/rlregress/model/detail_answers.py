@@ -212,7 +212,7 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """An item of a source; see ``details/source_index.py``."""
+    """An item of a source; see ``catalogue/source_index.py``."""
 
     id: str
     place: str

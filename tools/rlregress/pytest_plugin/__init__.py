@@ -35,8 +35,8 @@ import pytest
 
 from rlregress import evidence as evidence_file
 from rlregress import frameworks, missing_packages, progress, suite
-from rlregress.details import catalogue, requested_names
-from rlregress.details.implementation import Implementation, list_implementations, load_documented
+from rlregress.catalogue import registry, requested_names
+from rlregress.catalogue.implementation import Implementation, list_implementations, load_documented
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.gate_options import GateOptions
@@ -47,7 +47,7 @@ from rlregress.model.gate_result import GateResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.probing.isolation import shift_seeds
 from rlregress.pytest_plugin import subjects, suite_options
-from rlregress.reporting import harmless, terminal, words
+from rlregress.report import harmless, terminal, words
 from rlregress.training.budgets import load_budget
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
             'it with one @pytest.mark.detail("<id>"), or with none to test every detail'
         )
     try:
-        ids = [marker.args[0] for marker in markers] or [d.id for d in catalogue.all_details()]
+        ids = [marker.args[0] for marker in markers] or [d.id for d in registry.all_details()]
         return [
             implementation
             for id in ids
@@ -687,7 +687,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         for line in words.old_files(kinds):
             terminalreporter.write_line(f"{name}: {line}")
     if measured := evidence_file.collect_throughput(entries):
-        from rlregress.reporting import throughput_text
+        from rlregress.report import throughput_text
 
         for line in throughput_text.lines(measured):
             terminalreporter.write_line(line)
@@ -698,7 +698,7 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if config.getoption("--rlregress-report"):
         # most sessions write no page, and importing this takes long
         from rlregress import report_files
-        from rlregress.reporting import gate_report
+        from rlregress.report import gate_report
 
         folder = Path(config.getoption("--rlregress-report"))
         result = _result(config, entries)

@@ -11,8 +11,8 @@ import pytest
 
 from rlregress import evidence as evidence_file
 from rlregress import frameworks
-from rlregress.details import catalogue, requested_names
-from rlregress.details.implementation import Implementation
+from rlregress.catalogue import registry, requested_names
+from rlregress.catalogue.implementation import Implementation
 from rlregress.frameworks.base import Adapter
 from rlregress.model.cells import Verdict
 from rlregress.model.quantities import DIAGNOSTICS
@@ -156,7 +156,7 @@ def detail_of_item(item: pytest.Item) -> str:
 
 def selectable_names() -> set[str]:
     """Return the names that -m accepts: frameworks, algorithms, and families of details."""
-    families = {detail.family for detail in catalogue.all_details()}
+    families = {detail.family for detail in registry.all_details()}
     return {*frameworks.names(), *requested_names.list_algorithms(), *families}
 
 

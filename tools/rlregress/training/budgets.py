@@ -9,8 +9,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
+from rlregress.catalogue import hyperparameter_names
 from rlregress.datafiles import Count, Line, Value
-from rlregress.details import hyperparameter_names
 from rlregress.errors import UserError, nearest
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.inside.worker import NATIVE

@@ -28,7 +28,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import read_hyperparameters
 from rlregress.inside import worker
 from rlregress.probing.interface import Trained, TrainingRequest
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 from rlregress.training import worker_launch
 
 MODULE_NAME = "rlregress.training.throughput_measurement"

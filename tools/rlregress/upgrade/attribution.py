@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from packaging.version import InvalidVersion, Version
 
-from rlregress.details import expectations
-from rlregress.details.implementation import load_all_documented
+from rlregress.catalogue import expectations
+from rlregress.catalogue.implementation import load_all_documented
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.gate import source_links

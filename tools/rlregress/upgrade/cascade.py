@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rlregress import progress
-from rlregress.details import catalogue, requested_names
+from rlregress.catalogue import registry, requested_names
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.gate_options import GateOptions
@@ -26,8 +26,8 @@ from rlregress.model.upgrade_result import (
     OfScript,
     Upgrade,
 )
-from rlregress.tracing.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
-from rlregress.tracing.recording_processes import current
+from rlregress.trace.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
+from rlregress.trace.recording_processes import current
 from rlregress.upgrade import (
     accepted,
     affected,
@@ -519,8 +519,8 @@ def _algorithms() -> frozenset[str]:
     return requested_names.list_algorithms() | requested_names.list_behavior_only()
 
 
-def _details(left_out: Sequence[str], options: Options) -> list[catalogue.Detail]:
-    details = () if options.only_scenarios else catalogue.all_details()
+def _details(left_out: Sequence[str], options: Options) -> list[registry.Detail]:
+    details = () if options.only_scenarios else registry.all_details()
     return [detail for detail in details if detail.family not in left_out]
 
 

@@ -31,7 +31,7 @@ from rlregress.model.code import (
     Function,
 )
 from rlregress.source import UNREADABLE, below, find_coding, first_line
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 from rlregress.upgrade.name_origins import find_origins, parse_with_origins
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

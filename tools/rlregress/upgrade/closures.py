@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import distribution_metadata, interpreters
 from rlregress.upgrade.distribution_metadata import Distributions
 

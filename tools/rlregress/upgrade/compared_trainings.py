@@ -23,9 +23,9 @@ from rlregress.model.recorded_traces import (
     Traced,
     in_words,
 )
-from rlregress.tracing import recording_processes, rounding
-from rlregress.tracing.child_processes import last_words
-from rlregress.tracing.trace_comparison import INCIDENTAL, compare, without_unsteady
+from rlregress.trace import recording_processes, rounding
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.trace_comparison import INCIDENTAL, compare, without_unsteady
 
 
 @dataclass(frozen=True)

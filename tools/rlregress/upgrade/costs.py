@@ -22,8 +22,8 @@ from rlregress import progress
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cost
-from rlregress.tracing import child_processes, recording_processes, trace_reader
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace import child_processes, recording_processes, trace_reader
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import expected_stages
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.sides import Sides

@@ -23,7 +23,7 @@ from rlregress.model.code import CHANGED, Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Cause
 from rlregress.source import UNREADABLE, read_text
-from rlregress.tracing.child_processes import last_words
+from rlregress.trace.child_processes import last_words
 from rlregress.upgrade.compared_trainings import Training, compare_with_ends
 
 #: functions that are reverted one by one from the start.

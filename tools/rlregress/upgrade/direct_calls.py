@@ -19,8 +19,8 @@ from rlregress import progress
 from rlregress.model.code import BODY, CHANGED, MODULE, Changed
 from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
-from rlregress.tracing import child_processes, recording_processes
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace import child_processes, recording_processes
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.coverage import Users, read_users
 from rlregress.upgrade.delta_debugging import find_rebound_names, list_old_code

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from rlregress.details import catalogue
-from rlregress.details.catalogue import Detail
+from rlregress.catalogue import registry
+from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.progress import CommandStage
 from rlregress.upgrade import coverage, culprit_search, direct_calls, return_gate
@@ -102,7 +102,7 @@ def list_script_stages(
         CommandStage(
             COSTS, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
         ),
-        *list_detail_stages([catalogue.all_details()], options),
+        *list_detail_stages([registry.all_details()], options),
     ]
 
 

@@ -9,7 +9,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Traced
 from rlregress.model.upgrade_result import LATE, Cause, OfFramework
-from rlregress.tracing.child_processes import note_cut
+from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import (
     attribution,
     direct_calls,

@@ -18,7 +18,7 @@ from typing import Any
 import griffe
 
 from rlregress.source import UNREADABLE
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 
 #: values that conditions compare, in the interpreter that runs this.
 _FACTS: dict[str, Any] = {

@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 from rlregress.upgrade import cached_folders
 
 #: pip, which is asked how it is configured and which versions are published.

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rlregress.errors import UserError
-from rlregress.tracing.child_processes import last_words
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import distribution_metadata, installer
 from rlregress.upgrade.distribution_metadata import Distributions
 

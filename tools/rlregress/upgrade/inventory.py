@@ -18,7 +18,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.code import WORDING, Changed
 from rlregress.model.differences import GONE
 from rlregress.source import below
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 from rlregress.upgrade import (
     affected,
     changed_functions,

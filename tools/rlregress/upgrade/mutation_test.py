@@ -20,9 +20,9 @@ from rlregress.model.code import REMOVED
 from rlregress.model.fault_results import Mutant, Seeded
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls, MutationTest, PieceExecution
-from rlregress.tracing.child_processes import note_cut
-from rlregress.tracing.recording_processes import current
-from rlregress.tracing.trace_comparison import compare
+from rlregress.trace.child_processes import note_cut
+from rlregress.trace.recording_processes import current
+from rlregress.trace.trace_comparison import compare
 from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.sides import Sides

@@ -17,7 +17,7 @@ from pathlib import Path
 from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
 from rlregress.source import UNREADABLE, below
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import side_process, state
 from rlregress.upgrade.sides import Sides
 

@@ -25,7 +25,7 @@ import griffe
 from rlregress.errors import UserError
 from rlregress.model.code import Changed
 from rlregress.source import UNREADABLE, below
-from rlregress.tracing import child_processes
+from rlregress.trace import child_processes
 from rlregress.upgrade.import_branches import ImportBranches
 
 _LOGGER = logging.getLogger("griffe")

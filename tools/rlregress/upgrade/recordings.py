@@ -12,8 +12,8 @@ from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cause
-from rlregress.tracing import rounding
-from rlregress.tracing.child_processes import is_over, note_cut
+from rlregress.trace import rounding
+from rlregress.trace.child_processes import is_over, note_cut
 from rlregress.upgrade import (
     compared_trainings,
     culprit_search,

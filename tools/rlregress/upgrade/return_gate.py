@@ -15,8 +15,8 @@ from rlregress.gate_options import GateOptions
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
-from rlregress.tracing.child_processes import last_words
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.recording_processes import Side
 from rlregress.training.cell import Cell
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 

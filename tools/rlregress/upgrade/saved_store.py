@@ -42,7 +42,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model.loaded_files import StoredFile
-from rlregress.tracing.recording_processes import Side, current
+from rlregress.trace.recording_processes import Side, current
 from rlregress.upgrade import (
     affected,
     requested,

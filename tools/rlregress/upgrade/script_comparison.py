@@ -12,7 +12,7 @@ from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cause, OfScript, ScriptNames
-from rlregress.tracing.child_processes import note_cut
+from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import (
     attribution,
     compared_trainings,

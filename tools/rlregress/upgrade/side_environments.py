@@ -22,7 +22,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.upgrade_result import SideInfo
-from rlregress.tracing.recording_processes import Side, current_paths
+from rlregress.trace.recording_processes import Side, current_paths
 from rlregress.upgrade import (
     cached_folders,
     closures,

@@ -17,8 +17,8 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.loaded_files import LoadedFile, LoadError
-from rlregress.tracing.child_processes import OutOfTime, note_cut
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.child_processes import OutOfTime, note_cut
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import side_process
 
 #: the module that loads files, in a process of its own.

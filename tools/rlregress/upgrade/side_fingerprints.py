@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.details import catalogue
-from rlregress.details.catalogue import Detail
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
+from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.model.recorded_traces import in_words
 from rlregress.model.upgrade_result import (
@@ -29,7 +29,7 @@ from rlregress.model.upgrade_result import (
     Details,
     NotProbed,
 )
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import side_process
 
 #: variants that are named beside an observation that matches none.
@@ -135,7 +135,7 @@ def _answer(id: str, observation: Mapping[str, Any], functions: list[Function]) 
             place=place,
             called=executed,
         )
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     judged = judge_observation(detail, observation["observed"])
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
     if judged.variant is None:
@@ -187,7 +187,7 @@ def compare_fingerprints(
 
 def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     """A detail that differs, with what the catalogue says of it."""
-    detail = catalogue.get(key[0])
+    detail = registry.get(key[0])
     meanings = {name: variant.meaning for name, variant in detail.variants.items()}
     return ChangedDetail(
         id=detail.id,

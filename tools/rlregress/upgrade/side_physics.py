@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from rlregress import suite
 from rlregress.model.recorded_traces import describe_other_types
 from rlregress.model.upgrade_result import Moved
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import side_process
 
 #: environments whose physics is compared where gymnasium or mujoco changes.

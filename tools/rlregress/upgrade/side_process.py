@@ -11,8 +11,8 @@ from typing import Any
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.model.recorded_traces import in_words
-from rlregress.tracing import child_processes
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace import child_processes
+from rlregress.trace.recording_processes import Side
 
 
 def run_module(side: Side, module: str, job: Mapping[str, Any], path: Path) -> Any:

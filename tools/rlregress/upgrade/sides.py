@@ -18,8 +18,8 @@ from rlregress import frameworks, progress
 from rlregress.errors import UserError
 from rlregress.inside import error_origin
 from rlregress.model.recorded_traces import VERSIONS, Trace
-from rlregress.tracing import child_processes, recording_processes, trace_reader
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace import child_processes, recording_processes, trace_reader
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import cached_folders, compared_trainings
 from rlregress.upgrade.compared_trainings import Training
 

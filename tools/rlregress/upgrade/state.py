@@ -81,7 +81,7 @@ def key_of(parts: Sequence[str]) -> str:
 
 #: packages of this library whose code decides what is recorded of a version and what it answers.
 OWN_PACKAGES = (
-    "inside", "tracing", "frameworks", "probing", "measurements", "environments", "details",
+    "inside", "trace", "frameworks", "probing", "measurements", "environments", "catalogue",
     "formulas",
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from typing import Any
 from rlregress import progress
 from rlregress.model import differences as model
 from rlregress.model.option import NAMES, NUMBER, PATH, option
-from rlregress.tracing.child_processes import Deadline
+from rlregress.trace.child_processes import Deadline
 from rlregress.upgrade import cached_folders
 
 #: stage -> share of the time for comparing at which it ends, of "names" of all time; old files get

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import frameworks, progress
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
 from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
-from rlregress.details import requested_names
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import (

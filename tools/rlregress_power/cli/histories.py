@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import frameworks
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output
 from rlregress.cli.options import Workers
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.reporting import upgrade_data
+from rlregress.report import upgrade_data
 from rlregress.upgrade import cached_folders, cascade, known_changes
 from rlregress.upgrade.known_changes import ReleasePair
 from rlregress.upgrade.upgrade_options import Options

@@ -27,8 +27,8 @@ from packaging.version import Version
 from pydantic import BeforeValidator
 
 from rlregress import datafiles, frameworks
+from rlregress.catalogue import registry
 from rlregress.datafiles import Text, expected, is_version, one_of
-from rlregress.details import catalogue
 from rlregress.errors import UserError, nearest
 
 #: verdicts that can be recorded
@@ -129,7 +129,7 @@ class _Row:
         Text, expected(f"at most {MOST_WORDS} words", lambda text: len(text.split()) <= MOST_WORDS)
     ]
     framework: Text
-    detail: Annotated[str, one_of(catalogue.ids)] = ""
+    detail: Annotated[str, one_of(registry.ids)] = ""
     default: Text = ""
     not_checkable: Text = ""
     scope: Text = ""
@@ -158,7 +158,7 @@ class _Row:
         if self.says in (None, "", []):
             raise ValueError("key 'says' is missing; give what the sentence says")
         for variant in self.expected_values if self.detail else ():
-            variants = catalogue.get(self.detail).variants
+            variants = registry.get(self.detail).variants
             if variant not in variants:
                 raise ValueError(
                     f"key 'says': '{self.detail}' has no variant '{variant}'; "

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rlregress.model.detail_answers import Item, variant_words
-from rlregress.reporting import tables
+from rlregress.report import tables
 from rlregress_studies.claims.claim_files import (
     NOT_CHECKABLE,
     UNPROBED,

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 import rlregress_studies
 from rlregress import frameworks, suite
-from rlregress.details import documented_defaults, hyperparameter_names
-from rlregress.details.implementation import (
+from rlregress.catalogue import documented_defaults, hyperparameter_names
+from rlregress.catalogue.implementation import (
     AdapterKey,
     adapter_key,
     list_implementations,
     load_all_documented,
 )
-from rlregress.details.judge import Judgement
+from rlregress.catalogue.judge import Judgement
 from rlregress.frameworks.base import Adapter
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import (

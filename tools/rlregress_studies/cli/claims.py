@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from rlregress import suite
+from rlregress.catalogue import requested_names, source_index
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output, waiting
 from rlregress.cli.options import Frameworks
-from rlregress.details import requested_names, source_index
-from rlregress.details.requested_names import split_names
 from rlregress.frameworks.base import Adapter
 from rlregress_studies.claims import claims_text, settle
 from rlregress_studies.claims.claim_files import Framework

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 
 from rlregress import missing_packages
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output
 from rlregress.cli.options import Frameworks
-from rlregress.details import requested_names
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.inside.run_record import check_writable, write_atomically

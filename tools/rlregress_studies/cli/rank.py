@@ -12,15 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from rlregress import missing_packages
+from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Report, as_typed, reject_options
-from rlregress.details.requested_names import split_names
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
-from rlregress.reporting import short_summary
-from rlregress.reporting.html.page import Facts
+from rlregress.report import short_summary
+from rlregress.report.html.page import Facts
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.thesis import thesis_questions, thesis_text
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlregress.reporting import tables
+from rlregress.report import tables
 
 
 @dataclass(frozen=True, kw_only=True)

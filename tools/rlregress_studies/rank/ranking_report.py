@@ -14,11 +14,11 @@ import numpy as np
 from markupsafe import Markup
 
 from rlregress.model import tones
-from rlregress.reporting import words
-from rlregress.reporting.html import figures, svg
-from rlregress.reporting.html import page as pages
-from rlregress.reporting.html.page import Badge, Card, Facts, Figure, Section, Step, Table
-from rlregress.reporting.words import rate
+from rlregress.report import words
+from rlregress.report.html import figures, svg
+from rlregress.report.html import page as pages
+from rlregress.report.html.page import Badge, Card, Facts, Figure, Section, Step, Table
+from rlregress.report.words import rate
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.ranking_result import Ranking, TaskRanking
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.details import source_index
+from rlregress.catalogue import source_index
 from rlregress.errors import UserError
 from rlregress_studies.claims import claim_files
 from rlregress_studies.claims.claim_files import recorded

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress import suite
-from rlregress.details import requested_names
+from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.missing_packages import MissingPackage
 from rlregress_studies.claims import claim_files, settle

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework
 from rlregress_studies.claims.claims_text import claims_markdown, counts, differing, index_rows
@@ -14,7 +14,7 @@ from tools.tests.small_adapters import SmallAdapter
 
 def _make_adapter(path):
     """A framework of one version."""
-    detail = catalogue.get("sac.critic_loss.scale")
+    detail = registry.get("sac.critic_loss.scale")
     probes = {(detail.id, "library"): lambda inputs: detail.expected()["half"]}
     defaults = {("ppo", "library"): {"epochs": 10}}
     functions = {"probes": lambda: probes, "defaults": lambda: defaults}

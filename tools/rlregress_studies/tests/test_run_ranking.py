@@ -21,7 +21,7 @@ from rlregress.training.cell import Job
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.run_ranking import ImplementationRun, rank, read_csv, read_stored
-from tools.tests.reporting.test_gate_page import stands_alone
+from tools.tests.report.test_gate_page import stands_alone
 from tools.tests.training.test_records import content
 
 HEADER = "implementation,environment,seed,return"

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress_studies.claims.claim_files import Claim
 from rlregress_studies.claims.claims_text import report
 from rlregress_studies.claims.settle import settle
@@ -34,7 +34,7 @@ class VariantAdapter(SmallAdapter):
             self.calls += 1
             if variant == "broken":
                 raise RuntimeError("gone")
-            return catalogue.get(DETAIL).expected()[variant]
+            return registry.get(DETAIL).expected()[variant]
 
         return probe
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rlregress.reporting.words import count_words, number, rate
+from rlregress.report.words import count_words, number, rate
 from rlregress_studies.rank import ranking_report
 from rlregress_studies.thesis.thesis_answers import (
     ALPHA,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress import suite
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from tests_behavior import questions
 
@@ -59,7 +59,7 @@ def test_a_deviation_in_one_case_has_to_hold_in_others(written):
 
 def test_every_question_names_existing_tests():
     """Tests named are functions of ``tests_behavior``, or details of the catalogue."""
-    details = {detail.id for detail in catalogue.all_details()}
+    details = {detail.id for detail in registry.all_details()}
     for id, question in questions.load().items():
         for name in question.tests:
             file, _, function = name.partition("::")

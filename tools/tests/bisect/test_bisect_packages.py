@@ -12,7 +12,7 @@ from rlregress.bisect import versions
 from rlregress.cli import commands
 from rlregress.errors import UserError
 from rlregress.model.bisect_result import ChangedAt
-from rlregress.reporting import bisect_text
+from rlregress.report import bisect_text
 from rlregress.upgrade import cached_folders, requested
 from tools.tests.upgrade import test_sides
 

@@ -13,7 +13,7 @@ import pytest
 from rlregress.cluster import audit, manifest, store_status
 from rlregress.inside import run_record
 from rlregress.model.store_state import Survey
-from rlregress.reporting import cluster_text
+from rlregress.report import cluster_text
 from rlregress.training import budgets, lease
 from rlregress.training.cell import Protocol
 from rlregress.training.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress import frameworks
-from rlregress.details.implementation import list_implementations
+from rlregress.catalogue.implementation import list_implementations
 from rlregress.faults import fault_tables, places
 from rlregress.frameworks.framework_code import Code
 from rlregress.model.fault_results import DETAILS

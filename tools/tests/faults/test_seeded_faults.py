@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks, suite
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.gate.stored_throughput import QUANTITIES
@@ -83,7 +83,7 @@ def test_faults_name_known_variants(name):
     """The variant that a fault causes is in the catalogue."""
     for fault in fault_tables.load(DETAILS, [name]):
         for id in fault.turns:
-            assert not fault.finds or fault.finds in catalogue.get(id).variants, fault.name
+            assert not fault.finds or fault.finds in registry.get(id).variants, fault.name
 
 
 @pytest.mark.parametrize("name", sorted(os.listdir(suite.baselines() / "details")))

@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
@@ -61,7 +61,7 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
     for id in ("gae.truncation", "gae.value_target", "gae.lambda_zero", "gae.stored_values"):
         probe = cleanrl.CleanRL(copy).observe.probes()[id, "script"]
         with pytest.raises(AnchorLost, match=f"returns: nothing is assigned to {name}; nearest"):
-            probe(catalogue.get(id).copy_inputs())
+            probe(registry.get(id).copy_inputs())
 
 
 @pytest.mark.parametrize("with_info", [True, False], ids=["gymnasium", "gym"])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.details import catalogue, fingerprint
+from rlregress.catalogue import fingerprint, registry
 from rlregress.frameworks.cleanrl import script as scripts
 from rlregress.frameworks.cleanrl.observe import traps
 from rlregress.frameworks.cleanrl.observe.drivers import parts
@@ -217,7 +217,7 @@ def test_a_lost_anchor_of_a_known_script_is_a_failure(known_toy):
 def test_what_cannot_be_asked_is_judged_by_whether_the_script_is_known(fixture, request):
     """Never a pass: unprobed where the script is new, a plain failure where it is known."""
     script = request.getfixturevalue(fixture)
-    detail = catalogue.get("sac.critic_loss.scale")
+    detail = registry.get("sac.critic_loss.scale")
     judgement = fingerprint.run_probe(
         detail, lambda inputs: run(script.bound("q", "qf_loss"), {}).vector("qf_loss")
     )

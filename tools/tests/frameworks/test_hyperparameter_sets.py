@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import documented_defaults
+from rlregress.catalogue import documented_defaults
 from rlregress.errors import UserError
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.probing.interface import TrainingRequest

@@ -19,8 +19,8 @@ from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import CapturedOptions, OptionTrainings
 from rlregress.probing.option_variants import Lacking, refused
 from rlregress.probing.toys import Ends
-from rlregress.tracing import trace_reader
-from rlregress.tracing.trace_comparison import compare
+from rlregress.trace import trace_reader
+from rlregress.trace.trace_comparison import compare
 from tools.tests.nightly import every
 
 LIBRARY = """

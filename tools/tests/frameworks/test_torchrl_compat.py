@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.probing.families import absent
 from rlregress.probing.interface import Unprobed, Unsupported
 
@@ -45,7 +45,7 @@ def answers_without(module: str, ids: list[str]) -> dict:
     inputs = {
         id: {
             name: value.tolist() if isinstance(value, np.ndarray) else value
-            for name, value in catalogue.get(id).inputs.items()
+            for name, value in registry.get(id).inputs.items()
         }
         for id in ids
     }

@@ -29,8 +29,8 @@ from rlregress.probing.option_trainings import _train
 from rlregress.probing.option_variants import refused
 from rlregress.probing.toys import Ends
 from rlregress.probing.trace_trainings import GeneratedCalls
-from rlregress.tracing import trace_reader
-from rlregress.tracing.trace_comparison import compare
+from rlregress.trace import trace_reader
+from rlregress.trace.trace_comparison import compare
 from tools.tests.nightly import every
 
 TABLES = generated_cases.TABLES

@@ -12,7 +12,7 @@ from rlregress.gate import baseline_runs, cell_selection, gate_run, published, s
 from rlregress.gate.cell_selection import Selection, choose_cells, describe_exclusions
 from rlregress.gate_options import GateOptions
 from rlregress.hyperparameters import read_hyperparameters
-from rlregress.reporting import plan_text
+from rlregress.report import plan_text
 from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
 

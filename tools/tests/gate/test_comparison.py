@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from rlregress import suite
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.gate.comparison import compare_adapters, compare_documented
-from rlregress.reporting import comparison_text, markdown_page, tables, terminal_tables
-from rlregress.reporting.html import comparison_page
-from rlregress.reporting.html.page import Facts
+from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
+from rlregress.report.html import comparison_page
+from rlregress.report.html.page import Facts
 from tools.tests.small_adapters import SmallAdapter
 
 #: details whose variants the adapters of this file answer by their formulas
@@ -24,7 +24,7 @@ SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", 
 
 def _make_adapter(name, expectations, **variants):
     """Return a framework that answers details with the expectation of a chosen variant."""
-    answers = {id: catalogue.get(id).expected()[variant] for id, variant in variants.items()}
+    answers = {id: registry.get(id).expected()[variant] for id, variant in variants.items()}
     probes = {(id, "library"): lambda _, answer=answer: answer for id, answer in answers.items()}
     absent = {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in variants}
     functions = {"probes": lambda: probes, "absent": lambda: absent}
@@ -92,7 +92,7 @@ def test_markdown_has_differences_first_with_their_consequences(pair):
     text = markdown(compare_adapters(pair))
     same, alone = "## 1 details are the same", "## Only one of them has it"
     assert text.index(f"### {SCALE}") < text.index(same) < text.index(alone)
-    assert catalogue.get(SCALE).consequence in text
+    assert registry.get(SCALE).consequence in text
     assert "- one [library]: half: " in text
 
 
@@ -176,7 +176,7 @@ def test_a_framework_is_not_compared_with_itself(pair):
 
 def test_every_detail_has_a_consequence():
     """No entry of the catalogue is without its consequence in one sentence."""
-    assert [d.id for d in catalogue.all_details() if not d.consequence.endswith(".")] == []
+    assert [d.id for d in registry.all_details() if not d.consequence.endswith(".")] == []
 
 
 PAGE = suite.root() / "docs" / "compare.md"

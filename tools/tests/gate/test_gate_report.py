@@ -15,12 +15,12 @@ from rlregress.gate.session import open_session
 from rlregress.gate_options import GateOptions
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import Upgrade
-from rlregress.reporting.html.page import Facts
-from rlregress.tracing.recording_processes import current
+from rlregress.report.html.page import Facts
+from rlregress.trace.recording_processes import current
 from rlregress.upgrade import requested
 from rlregress.upgrade.side_environments import Prepared
 
-from ..reporting import simulated
+from ..report import simulated
 from .test_outcome import cell
 
 

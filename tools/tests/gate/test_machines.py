@@ -8,8 +8,8 @@ from rlregress.gate import baseline_runs
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.machines import describe_other_machines
 from rlregress.gate.session import open_session
-from rlregress.reporting import gate_report, markdown_page
-from rlregress.reporting.html import gate_page
+from rlregress.report import gate_report, markdown_page
+from rlregress.report.html import gate_page
 
 from ..training.test_records import content
 from .test_outcome import result_of

@@ -19,8 +19,8 @@ from rlregress.model.gate_result import FrameworkOutcome, ReportData
 from rlregress.model.replay_result import DIFFERS, Replay
 from rlregress.model.verdict import REPRODUCED
 from rlregress.pytest_plugin.subjects import SessionRun
-from rlregress.reporting import markdown_page
-from rlregress.reporting.html import gate_page
+from rlregress.report import markdown_page
+from rlregress.report.html import gate_page
 
 from ..training.test_records import content
 from . import night_files

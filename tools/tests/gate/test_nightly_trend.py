@@ -12,7 +12,7 @@ import pytest
 from rlregress.gate.nightly_trend import date_drop
 
 from ..processes import run_python
-from ..reporting.test_gate_page import stands_alone
+from ..report.test_gate_page import stands_alone
 from . import night_files
 
 

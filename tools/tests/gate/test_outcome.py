@@ -13,8 +13,8 @@ from rlregress.gate import outcome
 from rlregress.model.gate_result import FrameworkOutcome, GateResult
 from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
-from rlregress.reporting import gate_report, markdown_page, words
-from rlregress.reporting.html import gate_page
+from rlregress.report import gate_report, markdown_page, words
+from rlregress.report.html import gate_page
 from rlregress.upgrade.return_gate import judge_evidence
 
 

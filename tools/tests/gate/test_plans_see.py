@@ -8,7 +8,7 @@ import pytest
 from rlregress.gate import baseline_runs, cell_selection
 from rlregress.gate.judging import train_and_judge
 from rlregress.model.quantities import percent
-from rlregress.reporting import plan_text
+from rlregress.report import plan_text
 
 from .working import open_stored, plan, with_three_runs
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.faults import fault_tables
 from rlregress.frameworks.sb3 import observe
 from rlregress.gate import probe_counts
@@ -26,7 +26,7 @@ def sb3():
 
 def test_a_framework_of_this_repository_lacks_nothing(framework):
     """Every detail is probed, documented and made to fail, or is absent."""
-    assert probe_counts.find_missing(framework, catalogue.ids()) == []
+    assert probe_counts.find_missing(framework, registry.ids()) == []
 
 
 def test_a_missing_probe_is_named_with_an_example(sb3, monkeypatch):
@@ -35,7 +35,7 @@ def test_a_missing_probe_is_named_with_an_example(sb3, monkeypatch):
         key: probe for key, probe in sb3.observe.probes().items() if key[0] not in (DRIVEN, PROBED)
     }
     monkeypatch.setattr(observe, "probes", lambda: remaining_probes, raising=False)
-    gaps = {row.detail: row for row in probe_counts.find_missing(sb3, catalogue.ids())}
+    gaps = {row.detail: row for row in probe_counts.find_missing(sb3, registry.ids())}
     assert set(gaps) == {DRIVEN, PROBED}
     assert {row.lacks for row in gaps.values()} == {"probe"}
     assert gaps[DRIVEN].example == "rlregress.measurements.dqn.loss_kind, on a driver"

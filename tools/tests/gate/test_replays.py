@@ -18,7 +18,7 @@ from rlregress.gate_options import GateOptions
 from rlregress.inside import run_record
 from rlregress.model.replay_result import DIFFERS, NOT_REPLAYED, Replay
 from rlregress.model.verdict import HOLDS, REPRODUCED
-from rlregress.reporting import gate_report, words
+from rlregress.report import gate_report, words
 from rlregress.training import job_plan, worker_launch
 from rlregress.training.recorded_runs import RunResult, Trail
 from rlregress.training.store import Store

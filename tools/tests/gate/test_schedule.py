@@ -11,7 +11,7 @@ import pytest
 from rlregress.gate import baseline_runs, schedule, session_planning
 from rlregress.gate.cell_selection import Selection
 from rlregress.gate.schedule import compute_makespan, length_ratios, lower_bound, predict_makespan
-from rlregress.reporting import plan_text
+from rlregress.report import plan_text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from rlregress.gate.judging import expected_new_runs, seconds_to_do
 from rlregress.inside import run_record
 from rlregress.model.quantities import percent
 from rlregress.progress import stored_durations
-from rlregress.reporting import plan_text
+from rlregress.report import plan_text
 from tools.tests.nightly import every
 from tools.tests.training.test_records import content
 

@@ -11,7 +11,7 @@ from rlregress.gate.judging import train_and_judge
 from rlregress.gate.session_waves import build_next_wave, current_standing
 from rlregress.model.cells import CellVerdict
 from rlregress.model.verdict import REGRESSED
-from rlregress.reporting import waves_text
+from rlregress.report import waves_text
 from tools.tests.nightly import every
 
 from .working import SessionEnded, open_stored, run_whole_session

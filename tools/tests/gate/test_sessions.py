@@ -22,7 +22,7 @@ from rlregress.gate.cell_selection import Selection
 from rlregress.gate.judging import build_band_samples, train_and_judge
 from rlregress.model.cells import CellVerdict
 from rlregress.model.quantities import CRITIC
-from rlregress.reporting import plan_text
+from rlregress.report import plan_text
 from rlregress.training import job_plan
 from rlregress.training.cell import Cell
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS

@@ -13,12 +13,12 @@ from rlregress.cli import baseline, check
 from rlregress.errors import UserError
 from rlregress.gate import gate_run, outcome, stored_throughput
 from rlregress.gate_options import GateOptions
-from rlregress.reporting import markdown_page, throughput_text
-from rlregress.reporting.html import gate_page
+from rlregress.report import markdown_page, throughput_text
+from rlregress.report.html import gate_page
 from rlregress.training import throughput_measurement
 from rlregress.training.throughput_measurement import Measurement
 
-from ..reporting import simulated
+from ..report import simulated
 from .test_outcome import cell, entry, result_of
 
 SOUND = Measurement(0.5, 40.0, 40.0, 300.0, 400.0)

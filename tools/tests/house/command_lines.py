@@ -10,9 +10,9 @@ import subprocess
 import pytest
 import typer
 
+from rlregress.catalogue import registry
 from rlregress.cli import commands
 from rlregress.cli.parsing import TRUST
-from rlregress.details import catalogue
 from rlregress.errors import UserError
 
 from .page_contents import ROOT, Command
@@ -76,6 +76,6 @@ def _why_not_pytest(words: list[str], config: pytest.Config) -> str:
     if names - registered:
         return f"no such marker: {', '.join(sorted(names - registered))}"
     for detail_id in (parsed.detail or "").split(","):
-        if detail_id and not any(f"{id}.".startswith(f"{detail_id}.") for id in catalogue.ids()):
+        if detail_id and not any(f"{id}.".startswith(f"{detail_id}.") for id in registry.ids()):
             return f"no such detail: {detail_id}"
     return ""

@@ -8,7 +8,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.cli import commands
-from rlregress.reporting import tables
+from rlregress.report import tables
 
 PAGE = suite.root() / "docs" / "commands.md"
 START, END = "<!-- help of every command -->\n", "<!-- end -->"

@@ -6,7 +6,7 @@ import re
 
 from rlregress import suite
 from rlregress.model import differences
-from rlregress.reporting import gate_report
+from rlregress.report import gate_report
 
 DOCS = suite.root() / "docs"
 #: word and exit code of a verdict, in the table of all verdicts

@@ -9,7 +9,7 @@ import pytest
 
 import rlregress
 from rlregress import frameworks, suite
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 
 DOCS = suite.root() / "docs"
 LIBRARY = Path(rlregress.__file__).parent
@@ -69,7 +69,7 @@ def test_the_readme_counts_the_catalogue():
     numbers = re.search(r"(\d+) implementation details \((\d+) of them checked in\s", text)
     assert numbers is not None
     checked_in_sb3 = {id for id, _ in frameworks.get("sb3").observe.probes()}
-    assert numbers.groups() == (str(len(catalogue.ids())), str(len(checked_in_sb3)))
+    assert numbers.groups() == (str(len(registry.ids())), str(len(checked_in_sb3)))
 
 
 def test_the_readme_is_read_in_three_minutes():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 
 LIBRARY = Path(__file__).resolve().parents[3] / "tools" / "rlregress"
 ADAPTERS = sorted(path.parent.name for path in (LIBRARY / "frameworks").glob("*/observe"))
@@ -83,7 +83,7 @@ def measured_ids(module: str) -> tuple[str, ...]:
 
 def test_every_id_is_literal_in_one_file_of_the_catalogue():
     """Where a detail is defined, its id stands as one string, and in no second file."""
-    ids = {detail.id for detail in catalogue.all_details()}
+    ids = {detail.id for detail in registry.all_details()}
     assert unplaced(ids, LIBRARY / "details") == {}
 
 

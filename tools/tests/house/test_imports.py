@@ -194,7 +194,7 @@ def test_formulas_verdicts_and_results_import_numpy_and_scipy_only():
 @pytest.mark.parametrize(
     "line",
     ["import torch", "def late():\n    import pandas", "from rlregress.frameworks import get",
-     "from ..details import catalogue", "from rlregress import verdicts", "import rlregress",
+     "from ..catalogue import catalogue", "from rlregress import verdicts", "import rlregress",
      "import importlib"],
 )  # fmt: skip
 def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
@@ -275,16 +275,16 @@ def test_what_the_worker_imports_is_held_to_the_same_rule(tmp_path, line, named)
 #: module, a line of it that breaks a contract, the contract, and how it is named
 BROKEN = [
     ("errors.py", "import rlregress.formulas", "Imports go down", "errors -> rlregress.formulas"),
-    ("verdicts/__init__.py", "import rlregress.reporting", "Imports go down",
-     "verdicts -> rlregress.reporting"),
+    ("verdicts/__init__.py", "import rlregress.report", "Imports go down",
+     "verdicts -> rlregress.report"),
     ("rogue.py", "", "Imports go down", "rogue"),
     ("frameworks/base.py", "import rlregress.formulas", "The oracle and the measured thing",
      "frameworks.base -> rlregress.formulas"),
     ("formulas/__init__.py", "import torch", "References and statistics know no framework",
      "formulas -> torch"),
-    ("reporting/words.py", "from rlregress.gate import gate_run", "Reports turn data into text",
+    ("report/words.py", "from rlregress.gate import gate_run", "Reports turn data into text",
      "reporting.words -> rlregress.gate.gate_run"),
-    ("reporting/words.py", "import subprocess", "Reports turn data into text",
+    ("report/words.py", "import subprocess", "Reports turn data into text",
      "reporting.words -> subprocess"),
     ("model/verdict.py", "import subprocess", "Results are plain data",
      "model.verdict -> subprocess"),
@@ -354,7 +354,7 @@ def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
 import sys, rlregress.pytest_plugin, rlregress.cli.upgrade, rlregress.cli.check
 print(*sorted({'torch', 'scipy.stats', 'scipy.optimize'} & set(sys.modules)))
 from rlregress import frameworks
-from rlregress.details import requested_names
+from rlregress.catalogue import requested_names
 assert all(map(requested_names.list_probes, frameworks.installed()))
 print(*sorted({'torch'} & set(sys.modules)))
 """

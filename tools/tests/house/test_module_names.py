@@ -16,7 +16,7 @@ GIVEN = {"__init__", "__main__", "conftest"}
 # A subject of the catalogue, an algorithm or a family of details, keeps its name from the entries
 # to the formula and the probes: one search for "sac.py" finds all that is asked about SAC.
 PARALLEL = {
-    "tools/rlregress/details",
+    "tools/rlregress/catalogue",
     "tools/rlregress/formulas",
     "tools/rlregress/measurements",
     "tools/rlregress/frameworks/*/observe",
@@ -42,7 +42,7 @@ def shared_names(root: Path) -> dict[str, list[str]]:
                 places[path.stem].add(place(path, root))
     found = {}
     for name, folders in places.items():
-        one_subject = folders & PARALLEL if "tools/rlregress/details" in folders else set()
+        one_subject = folders & PARALLEL if "tools/rlregress/catalogue" in folders else set()
         if len(folders - one_subject) + bool(one_subject) > 1:
             found[name] = sorted(str(PurePosixPath(folder, f"{name}.py")) for folder in folders)
     return found
@@ -55,7 +55,8 @@ def test_no_two_modules_share_a_name():
 
 def test_the_subjects_of_the_catalogue_are_seen():
     """The exception is in use: the entries and the probes of SAC have one name."""
-    places = [ROOT / "tools/rlregress/details", *ROOT.glob("tools/rlregress/frameworks/*/observe")]
+    library = ROOT / "tools" / "rlregress"
+    places = [library / "catalogue", *library.glob("frameworks/*/observe")]
     assert sum((folder / "sac.py").is_file() for folder in places) >= 3
 
 
@@ -63,7 +64,7 @@ def test_the_subjects_of_the_catalogue_are_seen():
     ("added", "name"),
     [
         ("tools/rlregress/model/gate.py", "gate"),
-        ("tools/rlregress/details/gate.py", "gate"),
+        ("tools/rlregress/catalogue/gate.py", "gate"),
         ("tools/rlregress/gate/sac.py", "sac"),
         ("tools/rlregress/frameworks/training.py", "training"),
         ("tools/rlregress/frameworks/two/observe/training.py", "training"),

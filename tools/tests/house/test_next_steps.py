@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rlregress.reporting import next_steps as after
+from rlregress.report import next_steps as after
 from rlregress_power.cli import histories
 from rlregress_studies.cli import claims, rank
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
-from rlregress.details.expectations import Expectation
-from rlregress.details.implementation import load_all_documented
+from rlregress.catalogue.expectations import Expectation
+from rlregress.catalogue.implementation import load_all_documented
 
 TESTS = Path(__file__).resolve().parents[3] / "tests_unit"
 ADAPTERS = {

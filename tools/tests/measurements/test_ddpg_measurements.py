@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.measurements import ddpg
 
 from .reference import ContinuousAgent
@@ -125,13 +125,13 @@ CASES = [
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
     known = {id: set(variants) for id, (_, variants) in KNOWN.items()}
-    assert known == {d.id: set(d.variants) for d in catalogue.family_details("ddpg")}
+    assert known == {d.id: set(d.variants) for d in registry.family_details("ddpg")}
 
 
 @pytest.mark.parametrize(("id", "measure", "variant", "options"), CASES)
 def test_a_variant_is_told_apart(id, measure, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     observed = measure(partial(ContinuousAgent, **options), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant
 
@@ -140,4 +140,4 @@ def test_a_variant_is_told_apart(id, measure, variant, options):
 def test_what_an_entry_observes_is_the_text_of_its_measurement(id):
     """The catalogue says what the measurement does in its own words."""
     measure, _ = KNOWN[id]
-    assert catalogue.get(id).observed == " ".join(measure.__doc__.split())
+    assert registry.get(id).observed == " ".join(measure.__doc__.split())

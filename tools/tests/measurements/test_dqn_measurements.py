@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.measurements import dqn
 
 from .reference import DiscreteAgent
@@ -166,7 +166,7 @@ CASES = [
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
     # asked by a probe of each framework, as one of the traps
-    details = *catalogue.family_details("dqn"), catalogue.get("target.hard_update_period")
+    details = *registry.family_details("dqn"), registry.get("target.hard_update_period")
     measured = {d.id: set(d.variants) for d in details}
     del measured["dqn.exploration.draw"]
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
@@ -175,7 +175,7 @@ def test_every_variant_of_every_measured_detail_is_here():
 @pytest.mark.parametrize(("id", "measure", "variant", "options"), CASES)
 def test_a_variant_is_told_apart(id, measure, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     observed = measure(partial(DiscreteAgent, **options), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant
 
@@ -184,4 +184,4 @@ def test_a_variant_is_told_apart(id, measure, variant, options):
 def test_what_an_entry_observes_is_the_text_of_its_measurement(id):
     """The catalogue says what the measurement does in its own words."""
     measure, _ = KNOWN[id]
-    assert catalogue.get(id).observed == " ".join(measure.__doc__.split())
+    assert registry.get(id).observed == " ".join(measure.__doc__.split())

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.formulas import schedules
 from rlregress.measurements import ppo_loop
 
@@ -263,7 +263,7 @@ KNOWN = {
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference loop can be all that the catalogue knows."""
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == {
-        id: set(catalogue.get(id).variants) for id in KNOWN
+        id: set(registry.get(id).variants) for id in KNOWN
     }
 
 
@@ -272,7 +272,7 @@ def test_every_variant_of_every_measured_detail_is_here():
 )
 def test_a_variant_is_told_apart(id, variant):
     """What is measured on a loop of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     measure, variants = KNOWN[id]
     observed = measure(Loop(**variants[variant]), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant

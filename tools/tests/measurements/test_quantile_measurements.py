@@ -6,8 +6,8 @@ from functools import partial
 
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.measurements import quantiles
 
 from .reference import QuantileAgent
@@ -69,7 +69,7 @@ PROBED = {
 
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
-    entries = (*catalogue.family_details("qrdqn"), *catalogue.family_details("tqc"))
+    entries = (*registry.family_details("qrdqn"), *registry.family_details("tqc"))
     measured = {d.id: set(d.variants) for d in entries if d.id not in PROBED}
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -79,7 +79,7 @@ def test_every_variant_of_every_measured_detail_is_here():
 )
 def test_a_variant_is_told_apart(id, variant):
     """What is measured on an agent of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     measure, variants = KNOWN[id]
     observed = measure(partial(QuantileAgent, **variants[variant]), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant
@@ -89,4 +89,4 @@ def test_a_variant_is_told_apart(id, variant):
 def test_what_an_entry_observes_is_the_text_of_its_measurement(id):
     """The catalogue says what the measurement does in its own words."""
     measure, _ = KNOWN[id]
-    assert catalogue.get(id).observed == " ".join(measure.__doc__.split())
+    assert registry.get(id).observed == " ".join(measure.__doc__.split())

@@ -8,8 +8,8 @@ from itertools import cycle
 import numpy as np
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout
 
@@ -205,7 +205,7 @@ PROBED = {"recurrent.padding.divergence", "recurrent.predict"}
 
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
-    family = catalogue.family_details("recurrent")
+    family = registry.family_details("recurrent")
     measured = {d.id: set(d.variants) for d in family if d.id not in PROBED}
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -215,7 +215,7 @@ def test_every_variant_of_every_measured_detail_is_here():
 )
 def test_a_variant_is_told_apart(id, variant):
     """What is measured on an agent of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     measure, variants = KNOWN[id]
     observed = measure(Counting(**variants[variant]), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant
@@ -223,7 +223,7 @@ def test_a_variant_is_told_apart(id, variant):
 
 def test_agents_that_differ_have_no_variant():
     """A probe of two agents that do not do the same finds no known variant."""
-    detail = catalogue.get("recurrent.rollout")
+    detail = registry.get("recurrent.rollout")
     probe = recurrent.measure_all(recurrent.rollout, Counting(), Counting(resets=NEITHER))
     assert judge_observation(detail, probe(detail.copy_inputs())).variant is None
 
@@ -237,4 +237,4 @@ def test_an_update_of_two_steps_is_no_answer():
         return record
 
     with pytest.raises(RuntimeError, match="expected one step of the optimiser, found 2"):
-        recurrent.padding(twice, catalogue.get("recurrent.padding").copy_inputs())
+        recurrent.padding(twice, registry.get("recurrent.padding").copy_inputs())

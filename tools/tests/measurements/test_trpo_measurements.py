@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.measurements import trpo
 
 from .reference import GaussianAgent
@@ -53,7 +53,7 @@ PROBED = {"trpo.critic_updates"}
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
     measured = {
-        d.id: set(d.variants) for d in catalogue.family_details("trpo") if d.id not in PROBED
+        d.id: set(d.variants) for d in registry.family_details("trpo") if d.id not in PROBED
     }
     assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
 
@@ -63,7 +63,7 @@ def test_every_variant_of_every_measured_detail_is_here():
 )
 def test_a_variant_is_told_apart(id, variant):
     """What is measured on an agent of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     measure, variants = KNOWN[id]
     observed = measure(GaussianAgent(**variants[variant]), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant

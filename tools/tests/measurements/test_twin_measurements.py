@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from rlregress.details import catalogue
-from rlregress.details.judge import judge_observation
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
 from rlregress.formulas import action_transforms
 from rlregress.formulas import sac as formulas
 from rlregress.measurements import sac, td3
@@ -383,14 +383,14 @@ CASES = [
 def test_every_variant_of_every_measured_detail_is_here():
     """The reference agent can be all that the catalogue knows."""
     known = {id: set(variants) for id, variants in KNOWN.items()}
-    assert known == {id: set(catalogue.get(id).variants) for id in MEASUREMENTS}
-    families = [detail.id for name in ("sac", "td3") for detail in catalogue.family_details(name)]
+    assert known == {id: set(registry.get(id).variants) for id in MEASUREMENTS}
+    families = [detail.id for name in ("sac", "td3") for detail in registry.family_details(name)]
     assert set(families) == set(MEASUREMENTS)
 
 
 @pytest.mark.parametrize(("id", "variant", "options"), CASES)
 def test_a_variant_is_told_apart(id, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
-    detail = catalogue.get(id)
+    detail = registry.get(id)
     observed = MEASUREMENTS[id](partial(TwinAgent, **options), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant

@@ -10,7 +10,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
-from rlregress.reporting.html import upgrade_page
+from rlregress.report.html import upgrade_page
 from rlregress.upgrade import entries
 
 #: what a training can come to; without a result it was never executed.

@@ -12,7 +12,7 @@ import pytest
 
 import rlregress
 from rlregress import frameworks
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.inside import probe_worker
 from rlregress.measurements import dqn
@@ -179,7 +179,7 @@ def test_a_class_that_a_version_lacks_takes_only_its_own_details_with_it():
     requested = ["td3.exploration.noise", "dqn.exploration.draw", "sac.critic_loss.scale"]
     inputs = {
         id: {key: getattr(v, "tolist", lambda v=v: v)() for key, v in detail.inputs.items()}
-        for id, detail in ((id, catalogue.get(id)) for id in requested)
+        for id, detail in ((id, registry.get(id)) for id in requested)
     }
     path = str(Path(rlregress.__file__).parents[1])
     words = ("-W", "ignore", "-c", SCRIPT, json.dumps(inputs))

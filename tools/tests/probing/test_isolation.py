@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from rlregress import frameworks
-from rlregress.details import catalogue
-from rlregress.details.fingerprint import run_probe
+from rlregress.catalogue import registry
+from rlregress.catalogue.fingerprint import run_probe
 from rlregress.inside import probe_worker
 from rlregress.probing.isolation import run_isolated
 from tools.tests.small_adapters import SmallAdapter
@@ -35,7 +35,7 @@ def draw_and_fail(inputs):
 
 def observe_here():
     """Return the observation of the tests and the fingerprint of this process."""
-    return run_probe(catalogue.get(STOCHASTIC), lambda inputs: draw_numbers()[:2]).observed.tolist()
+    return run_probe(registry.get(STOCHASTIC), lambda inputs: draw_numbers()[:2]).observed.tolist()
 
 
 def observe_elsewhere(monkeypatch):
@@ -89,7 +89,7 @@ def test_a_framework_answers_the_same_after_the_generators_were_moved(name):
     requested = [probe for (id, _), probe in probes.items() if id == STOCHASTIC]
     if not requested:
         pytest.skip(f"{name} is not asked for {STOCHASTIC}")
-    inputs = catalogue.get(STOCHASTIC).copy_inputs
+    inputs = registry.get(STOCHASTIC).copy_inputs
     random.seed(5), np.random.seed(5), torch.manual_seed(5)
     undisturbed = draw_numbers()
     first = run_isolated(requested[0], inputs())

@@ -7,10 +7,10 @@ import pytest
 from rlregress.inside import error_origin, events
 from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words
-from rlregress.reporting.html import traces_page
-from rlregress.tracing.trace_reader import load
+from rlregress.report.html import traces_page
+from rlregress.trace.trace_reader import load
 from rlregress.upgrade import compared_trainings
-from tools.tests.tracing.scripts import changed, recorded_here
+from tools.tests.trace.scripts import changed, recorded_here
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import event, part
 

@@ -10,7 +10,7 @@ import pytest
 from rlregress.gate import baseline_runs
 from rlregress.gate_options import GateOptions
 from rlregress.model.upgrade_result import ReturnsVerdict
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import cascade, return_gate
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
 from rlregress.upgrade.return_gate import confirm_alarm

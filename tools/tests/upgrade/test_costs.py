@@ -10,7 +10,7 @@ import pytest
 from rlregress.inside import events, trace_worker
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import Cost
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import costs
 from rlregress.upgrade.compared_trainings import Training
 from tools.tests.upgrade import small_traces

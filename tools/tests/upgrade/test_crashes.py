@@ -11,13 +11,13 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
-from rlregress.tracing import jobs
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace import jobs
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import compared_trainings
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.sides import Sides
 
-from ..tracing.scripts import changed
+from ..trace.scripts import changed
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 

@@ -10,8 +10,8 @@ from rlregress.inside.events import RAISED
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Cause
-from rlregress.tracing.trace_comparison import compare
-from rlregress.tracing.trace_reader import failed
+from rlregress.trace.trace_comparison import compare
+from rlregress.trace.trace_reader import failed
 from rlregress.upgrade import culprit_search, delta_debugging
 from rlregress.upgrade.compared_trainings import Training
 from tools.tests.upgrade import small_traces

@@ -9,7 +9,7 @@ import pytest
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.verdict import COULD_NOT_JUDGE
-from rlregress.tracing.child_processes import Deadline, OutOfTime, limited
+from rlregress.trace.child_processes import Deadline, OutOfTime, limited
 from rlregress.upgrade import changed_functions, entries, public_names
 from rlregress.upgrade.inventory import Inventory
 

@@ -9,7 +9,7 @@ import pytest
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.source import below
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import entries, requested
 from rlregress.upgrade.inventory import inventory
 from rlregress.upgrade.resolved import Pair, ResolvedSide

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress import suite
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.hyperparameters import read_hyperparameters
 from rlregress.upgrade import known_changes
@@ -58,7 +58,7 @@ def test_committed_history_is_sound(history):
 @HISTORIES
 def test_details_and_defaults_are_known(history):
     """Details are ids of the catalogue; defaults are an algorithm and a hyperparameter of ours."""
-    ids = {detail.id for detail in catalogue.all_details()}
+    ids = {detail.id for detail in registry.all_details()}
     sets = {
         "original",
         *(path.stem for path in (suite.baselines() / "hyperparameters").glob(f"{history}.yaml")),

@@ -9,7 +9,7 @@ import pytest
 from rlregress.faults import mutation
 from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
 from rlregress.model.upgrade_result import MutationTest, PieceExecution
-from rlregress.tracing.trace_reader import failed
+from rlregress.trace.trace_reader import failed
 from rlregress.upgrade import mutation_test
 from rlregress.upgrade.compared_trainings import Training
 from tools.tests.upgrade import small_traces

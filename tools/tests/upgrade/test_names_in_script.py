@@ -9,7 +9,7 @@ import pytest
 from rlregress.inside import importable_names
 from rlregress.model import differences as model
 from rlregress.model.upgrade_result import OfScript
-from rlregress.reporting.html import upgrade_page
+from rlregress.report.html import upgrade_page
 from rlregress.upgrade import cascade, entries, names_in_script
 from rlregress.upgrade.inventory import Inventory, Package
 from rlregress.upgrade.public_names import PublicChange

@@ -7,14 +7,14 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import requested_names
+from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import VERSIONS, Trace
 from rlregress.model.upgrade_result import Answer, OfFramework, SideInfo, Upgrade
-from rlregress.reporting import markdown_page, upgrade_data
-from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Facts
-from rlregress.tracing.recording_processes import Side
+from rlregress.report import markdown_page, upgrade_data
+from rlregress.report.html import upgrade_page
+from rlregress.report.html.page import Facts
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import cascade, not_checked, side_fingerprints
 from rlregress.upgrade.both_versions import Executed
 from rlregress.upgrade.compared_trainings import Training

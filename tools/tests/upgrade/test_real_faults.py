@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.model import differences as model
 from rlregress.upgrade import cascade
 from rlregress.upgrade.upgrade_options import Options
@@ -37,7 +37,7 @@ class Edit:
 @pytest.fixture
 def judge(tmp_path, cache, monkeypatch):
     """Judge what is installed against a copy with an edit, or the reverse; by trainings alone."""
-    monkeypatch.setattr(catalogue, "all_details", list)
+    monkeypatch.setattr(registry, "all_details", list)
 
     def judged(edit, reverse=False, scenarios=()):
         adapter = frameworks.get(edit.framework)

@@ -9,8 +9,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Facts
+from rlregress.report.html import upgrade_page
+from rlregress.report.html.page import Facts
 from rlregress.upgrade import affected, cascade, installed, requested
 from rlregress.upgrade.resolved import Pair, ResolvedSide
 from rlregress.upgrade.upgrade_options import Options

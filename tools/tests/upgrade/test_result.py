@@ -35,11 +35,11 @@ from rlregress.model.upgrade_result import (
     Upgrade,
     findings,
 )
-from rlregress.reporting import markdown_page, short_summary, upgrade_data, upgrade_text
-from rlregress.reporting.html import upgrade_page
-from rlregress.reporting.html.page import Badge, Card, Facts, Step
-from rlregress.tracing.child_processes import Deadline, limited
-from rlregress.tracing.recording_processes import Side
+from rlregress.report import markdown_page, short_summary, upgrade_data, upgrade_text
+from rlregress.report.html import upgrade_page
+from rlregress.report.html.page import Badge, Card, Facts, Step
+from rlregress.trace.child_processes import Deadline, limited
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import (
     attribution,
     compared_trainings,

@@ -14,15 +14,15 @@ import pytest
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.inside import trace_worker
-from rlregress.tracing import jobs
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace import jobs
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import affected, cached_folders, cascade, sides
 from rlregress.upgrade.compared_trainings import Training, make_script_training
 from rlregress.upgrade.requested import parse
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.left_processes import processes_with
 
-from ..tracing.scripts import TRAINING, changed
+from ..trace.scripts import TRAINING, changed
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 

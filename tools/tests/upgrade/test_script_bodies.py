@@ -12,7 +12,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import CleanRL
 from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SCENARIOS, SETTINGS
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import changed_functions, compared_trainings, sides, training_selection
 
 pytestmark = pytest.mark.usefixtures("warm_python")

@@ -15,7 +15,7 @@ from rlregress import frameworks
 from rlregress.inside import saved_files_worker, saved_items
 from rlregress.model import differences as model
 from rlregress.model.loaded_files import LoadedFile, LoadError
-from rlregress.tracing.recording_processes import current
+from rlregress.trace.recording_processes import current
 from rlregress.upgrade import entries, side_files
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in

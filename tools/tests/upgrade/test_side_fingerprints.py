@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.inside import probe_worker
 from rlregress.model.upgrade_result import Answer, ChangedDefault
 from rlregress.probing.interface import Unprobed
@@ -77,7 +77,7 @@ def _answer(*observed):
 
 def test_fingerprints_are_compared_by_variant():
     """Asked and alike, asked and different, not asked: on one side, on both, or without a probe."""
-    expected = catalogue.get(SCALE).expected()
+    expected = registry.get(SCALE).expected()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     gone = Answer(variant=None, observed=None, text="no cv2", why="package")
     old = _print(one=half, two=half, three=gone, four=gone)
@@ -95,7 +95,7 @@ def test_what_neither_side_has_is_not_asked_for():
 
     What is documented of one of the versions, or absent from one alone, is a gap.
     """
-    half = _answer(*np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
+    half = _answer(*np.atleast_1d(registry.get(SCALE).expected()["half"]))
     gone = Answer(variant=None, observed=None, text="Unprobed: 1.0 has no trainer", why="absent")
     old, new = _print(one=half, two=gone, three=gone), _print(one=half, two=gone, three=half)
     details = side_fingerprints.compare_fingerprints(old, new, {(SCALE, "two"), (SCALE, "three")})
@@ -124,7 +124,7 @@ def test_details_of_other_versions_are_those_that_are_documented_of_none_of_thes
 
 def test_two_unknown_answers_that_differ_are_a_change():
     """Where no variant matches on either side, the numbers decide, finite or not."""
-    size = len(np.atleast_1d(catalogue.get(SCALE).expected()["half"]))
+    size = len(np.atleast_1d(registry.get(SCALE).expected()["half"]))
     first, second, nan = (_answer(*[x] * size) for x in (77.0, 78.0, float("nan")))
     assert (
         len(side_fingerprints.compare_fingerprints(_print(x=first), _print(x=second)).changed) == 1
@@ -136,7 +136,7 @@ def test_two_unknown_answers_that_differ_are_a_change():
 
 def test_what_is_recognised_is_listed_first_and_has_a_consequence():
     """Numbers that no variant explains have no known consequence."""
-    expected = catalogue.get(SCALE).expected()
+    expected = registry.get(SCALE).expected()
     half, none = (_answer(*np.atleast_1d(expected[name])) for name in ("half", "none"))
     unknown = _answer(*np.full(np.atleast_1d(expected["half"]).shape, 77.0))
     details = side_fingerprints.compare_fingerprints(

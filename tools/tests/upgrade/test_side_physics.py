@@ -11,7 +11,7 @@ from gymnasium.envs.classic_control import CartPoleEnv, PendulumEnv
 
 from rlregress import suite
 from rlregress.inside import physics_worker
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import side_physics
 from rlregress.upgrade.entries import list_environments
 

@@ -15,7 +15,7 @@ import pytest
 
 from rlregress.inside import lines, loading
 from rlregress.inside.events import Places
-from rlregress.tracing import recording_processes
+from rlregress.trace import recording_processes
 from rlregress.upgrade import changed_functions, recordings, training_selection
 from rlregress.upgrade import sides as sides_module
 from rlregress.upgrade.compared_trainings import Training

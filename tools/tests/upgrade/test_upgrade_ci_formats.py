@@ -11,8 +11,8 @@ import pytest
 
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.model.differences import DOCUMENTED, VIOLATED
-from rlregress.reporting import ci_formats, screen, upgrade_findings
-from rlregress.reporting.upgrade_findings import ERROR, NOTICE, WARNING, Finding, PinnedRepository
+from rlregress.report import ci_formats, screen, upgrade_findings
+from rlregress.report.upgrade_findings import ERROR, NOTICE, WARNING, Finding, PinnedRepository
 from rlregress.upgrade.upgrade_options import Options
 
 from .test_result import BATCH, FACTS, GONE, SCALE, lost, missing, of, traced, upgrade

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks, progress
+from rlregress.catalogue import registry
 from rlregress.cli import upgrade as upgrade_command
-from rlregress.details import catalogue
 from rlregress.errors import UserError
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
-from rlregress.tracing.child_processes import Deadline, OutOfTime, limited, note_cut
-from rlregress.tracing.recording_processes import Side
+from rlregress.trace.child_processes import Deadline, OutOfTime, limited, note_cut
+from rlregress.trace.recording_processes import Side
 from rlregress.upgrade import (
     cascade,
     entries,
@@ -50,8 +50,8 @@ def branch(tmp_path):
 @pytest.fixture
 def judge(cache, tmp_path, monkeypatch):
     """Judge an upgrade by SAC's details and trainings; return the exit code and the report."""
-    requested = [d for d in catalogue.all_details() if d.id.startswith("sac.critic_loss")]
-    monkeypatch.setattr(catalogue, "all_details", lambda: requested)
+    requested = [d for d in registry.all_details() if d.id.startswith("sac.critic_loss")]
+    monkeypatch.setattr(registry, "all_details", lambda: requested)
 
     def judged(old, new, algorithms=("sac",)):
         options = Options(
@@ -129,7 +129,7 @@ def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
 INTERRUPTED = """
 import json, sys
 from pathlib import Path
-from rlregress.tracing import recording_processes
+from rlregress.trace import recording_processes
 from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade import side_fingerprints, cascade
 from rlregress.upgrade.upgrade_options import Options

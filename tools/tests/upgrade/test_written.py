@@ -11,9 +11,9 @@ import pytest
 from rlregress import frameworks
 from rlregress.model import differences, explain
 from rlregress.model.recorded_traces import LOST
-from rlregress.tracing import jobs, recording_processes
-from rlregress.tracing.recording_processes import Side
-from rlregress.tracing.trace_comparison import compare, without_unsteady
+from rlregress.trace import jobs, recording_processes
+from rlregress.trace.recording_processes import Side
+from rlregress.trace.trace_comparison import compare, without_unsteady
 from rlregress.upgrade import compared_trainings, entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import edit_copy

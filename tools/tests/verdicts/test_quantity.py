@@ -13,7 +13,7 @@ from rlregress.evidence import to_plain
 from rlregress.inside import critic
 from rlregress.model import quantities
 from rlregress.model.quantities import CRITIC, DIAGNOSTICS, RETURNS, TRAINING, shares
-from rlregress.reporting import words
+from rlregress.report import words
 from rlregress.verdicts.family import holm_adjust, holm_by_name
 from rlregress.verdicts.looks import single_look
 from rlregress.verdicts.permutation import permutation_p_values

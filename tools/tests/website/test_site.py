@@ -19,7 +19,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from rlregress import suite
-from rlregress.details import catalogue
+from rlregress.catalogue import registry
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import DETAILS
 from rlregress.upgrade import known_changes
@@ -27,8 +27,8 @@ from rlregress.upgrade import known_changes
 from ..house import page_contents
 from ..house.command_lines import why_not_understood
 from ..house.page_contents import Command
-from ..reporting import browser
-from ..reporting.browser import Browser
+from ..report import browser
+from ..report.browser import Browser
 
 pytest.importorskip("material", reason="the site needs Material for MkDocs: pip install '.[site]'")
 #: building takes 8 CPU seconds
@@ -135,7 +135,7 @@ def test_every_link_of_the_site_leads_somewhere(site):
 def test_pages_of_data_hold_all_data(site):
     """Every detail, every change of a release and every injected fault stands on a page."""
     details = "".join(path.read_text("utf-8") for path in (site / "details").glob("*.html"))
-    assert [id for id in catalogue.ids() if f">{id}</code>" not in details] == []
+    assert [id for id in registry.ids() if f">{id}</code>" not in details] == []
     faults = (site / "faults" / "sb3.html").read_text("utf-8")
     names = [fault.name for fault in fault_tables.load(DETAILS, ["sb3"])]
     assert [name for name in names if name not in faults] == []
@@ -268,7 +268,7 @@ def test_the_site_in_a_browser(served, width):
             f"{rows}.filter(row => !row.hidden).map(row => row.cells[0].innerText)"
         )
         assert visible == ["sac.critic_loss.scale"]
-        assert before == len(catalogue.family_details("sac"))
+        assert before == len(registry.family_details("sac"))
         assert chromium.value("document.querySelector('span.filter').innerText") == f"1 of {before}"
         assert chromium.value("document.documentElement.scrollWidth") <= width
         assert chromium.messages == []

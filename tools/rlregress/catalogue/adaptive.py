@@ -1,0 +1,180 @@
+"""Learning rates that follow the divergence of a policy, and the deviation that is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.formulas import gaussians, schedules
+
+_SCHULMAN = "Schulman et al. 2017, section 4 (adaptive KL)"
+_RUDIN = "Rudin et al. 2022, appendix A (adaptive learning rate)"
+_OFTEN = """An adaptive learning rate is asked for, with target ``target``, where it is not there by
+    default. Nothing moves: advantages are 0, returns are the values, entropy has no weight. """
+
+
+def _by_default(target: float) -> Formula:
+    return lambda i: schedules.adaptive(i["divergences"], target, 1.5, 2.0)
+
+
+def _reached(low: float, high: float) -> Formula:
+    def formula(i: Inputs) -> np.ndarray:
+        far = 1.5 ** i["updates"]
+        ends = i["learning_rate"] / far, i["learning_rate"] * far
+        return np.log10([max(low, ends[0]), min(high, ends[1])])
+
+    return formula
+
+
+def _exceeded(reduced: Callable[[np.ndarray], float], reverse: bool) -> Formula:
+    """Return whether each doubled target is exceeded by a divergence reduced over the samples."""
+
+    def formula(i: Inputs) -> np.ndarray:
+        old = np.stack([i["old_means"], i["old_deviations"]])
+        new = np.array([[0.0], [1.0]])
+        samples = gaussians.divergence(*((new, old) if reverse else (old, new)))
+        return np.asarray(reduced(samples) > 2.0 * i["targets"], np.float64)
+
+    return formula
+
+
+def _rates(*powers: int) -> Formula:
+    return lambda i: 1.5 ** -np.array(powers, dtype=np.float64)
+
+
+DETAILS: tuple[Detail, ...] = (
+    make_detail(
+        "adaptive.default",
+        "Does the learning rate follow the divergence by default, and which one is aimed at?",
+        """Updates in a row; in update k the divergence KL(old policy, new policy) is
+        divergences[k]. Schedule and target are as they are by default. Observed, [3]: the learning
+        rate after each update, divided by ``learning_rate``.""",
+        (_RUDIN, "documentation of each framework"),
+        {"divergences": [0.03, 0.015, 0.004], "learning_rate": 1e-3},
+        {
+            "0.01": ("it does, with target 0.01", _by_default(0.01)),
+            "0.02": ("it does, with target 0.02", _by_default(0.02)),
+            "0.005": ("it does, with target 0.005", _by_default(0.005)),
+            "off": ("it stays what it is", always(1.0, 1.0, 1.0)),
+        },
+        consequence="""A learning rate that was tuned is gone after a few updates in one version,
+        and stays in the other.""",
+    ),
+    make_detail(
+        "adaptive.bounds",
+        "Between which bounds does the learning rate follow the divergence?",
+        _OFTEN
+        + """``updates`` updates, in which the divergence is large; in another training ``updates``
+        in which it is small, but not 0. Observed, [2]: log10 of the learning rate that is reached,
+        from ``learning_rate``.""",
+        (_RUDIN,),
+        {"updates": 24, "learning_rate": 1e-3, "target": 0.01},
+        {
+            "1e-5_1e-2": ("1e-5 and 1e-2", _reached(1e-5, 1e-2)),
+            "1e-6_1e-2": ("1e-6 and 1e-2", _reached(1e-6, 1e-2)),
+            "1e-5_1e-1": ("1e-5 and 1e-1", _reached(1e-5, 1e-1)),
+            "1e-5_none": ("1e-5, none above", _reached(1e-5, np.inf)),
+            "none_1e-2": ("none below, 1e-2", _reached(0.0, 1e-2)),
+            "none": ("none", _reached(0.0, np.inf)),
+        },
+        consequence="""Without a bound a policy that hardly moves gets steps that break it, or one
+        that moves far gets none any more.""",
+    ),
+    make_detail(
+        "adaptive.divergence",
+        "Which divergence does the learning rate follow?",
+        """Two samples. The present policy is a Gaussian of mean 0 and deviation 1; for sample k the
+        one of the rollout had mean old_means[k] and deviation old_deviations[k], while all ratios
+        are 1. One update for each of ``targets``. Observed, [5]: 1 if the learning rate falls, as
+        it does above twice the target, else 0.""",
+        (_SCHULMAN, _RUDIN),
+        {
+            "old_means": [0.8, 1.0],
+            "old_deviations": [1.0, 2.0],
+            "targets": [0.08, 0.175, 0.3, 0.525, 0.725],
+        },
+        {
+            "mean": ("the mean of KL(old, new) over the samples", _exceeded(np.mean, False)),
+            "sum": ("the sum of KL(old, new)", _exceeded(np.sum, False)),
+            "largest": ("the largest KL(old, new)", _exceeded(np.max, False)),
+            "reversed": ("the mean of KL(new, old)", _exceeded(np.mean, True)),
+            "least": ("the smallest KL(old, new)", _exceeded(np.min, False)),
+            "estimate": ("one that is estimated from the ratios", always(*[0.0] * 5)),
+        },
+        consequence="""The same target allows steps of another size: the largest divergence, or a
+        sum over a minibatch, stops a policy that its mean lets go on.""",
+    ),
+    make_detail(
+        "adaptive.moment",
+        "Which step of the optimiser is the first with a changed learning rate?",
+        _OFTEN
+        + """Two rollouts of ``minibatches`` minibatches, whose divergence is always large.
+        Observed, [4]: the learning rate at each step of the optimiser, over ``learning_rate``.""",
+        (_RUDIN,),
+        {"minibatches": 2, "learning_rate": 1e-3, "target": 0.01},
+        {
+            "before_step": ("that of the minibatch that diverges", _rates(1, 2, 3, 4)),
+            "after_step": ("the next one", _rates(0, 1, 2, 3)),
+            "before_rollout": ("all of the rollout that diverges", _rates(1, 1, 2, 2)),
+            "after_rollout": ("those of the next rollout", _rates(0, 0, 1, 1)),
+        },
+        consequence="""With twenty minibatches in a rollout the rate can move by 1.5^20 within one
+        update, or not at all.""",
+    ),
+    make_detail(
+        "adaptive.unchanged",
+        "What becomes of the learning rate while the policy has not moved yet?",
+        _OFTEN
+        + """One update of one minibatch, by the policy that collected it. Observed, [1]: the
+        learning rate at its step, over ``learning_rate``.""",
+        (_RUDIN,),
+        {"learning_rate": 1e-3, "target": 0.01},
+        {
+            "kept": ("it stays: a divergence of 0 is none", always(1.0)),
+            "raised": ("it is multiplied by 1.5: the divergence is below the band", _rates(-1)),
+        },
+        consequence="""The first minibatch of every rollout is one by an unchanged policy: it raises
+        the rate each time, or does not count.""",
+    ),
+    make_detail(
+        "deviation.parameter",
+        "Is the standard deviation trained, or its logarithm?",
+        """A Gaussian policy whose deviation is one number for all states, made to be ``deviation``
+        first. Advantages are 0, returns are the values, the entropy has the weight 1: one step of
+        Adam moves a parameter by ``learning_rate``. Observed, [1]: the deviation after it.""",
+        ("documentation of each framework",),
+        {"deviation": 2.0, "learning_rate": 0.5},
+        {
+            "deviation": ("the deviation", lambda i: i["deviation"] + i["learning_rate"]),
+            "logarithm": (
+                "its logarithm",
+                lambda i: i["deviation"] * np.exp(i["learning_rate"]),
+            ),
+            "neither": ("neither: it stays as it is", lambda i: i["deviation"]),
+        },
+        consequence="""Steps of a logarithm are relative to the deviation, and it cannot become
+        negative; those of the deviation are as large near 0, and can.""",
+    ),
+    make_detail(
+        "deviation.negative",
+        "What becomes of a trained standard deviation below 0?",
+        """The parameter of a policy's deviation, as it is trained by default, is set to
+        ``parameter``. Then a rollout is collected. Observed, [2]: 1 if that raises an error, else
+        0; log10 of the deviation with which the policy acts, rounded (0 after an error).""",
+        ("documentation of each framework",),
+        {"parameter": -4.0},
+        {
+            "bounded_1e-6": ("it counts as 1e-6", always(0.0, -6.0)),
+            "error": ("the training ends with an error", always(1.0, 0.0)),
+            "mirrored": (
+                "its sign does not count",
+                lambda i: [0.0, round(np.log10(-i["parameter"]))],
+            ),
+            "logarithm": ("it is a logarithm", lambda i: [0.0, round(i["parameter"] / np.log(10))]),
+        },
+        consequence="""A long training that lowers its deviation ends with an error about a normal
+        distribution, hours after its start.""",
+    ),
+)

@@ -1,0 +1,91 @@
+"""Augmented random search: Mania, Guy and Recht 2018."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rlregress.catalogue.registry import Formula, Inputs, make_detail
+from rlregress.formulas import ars
+
+_MANIA = "Mania, Guy and Recht 2018, algorithm 2"
+_UPDATE = """One update with four directions, of which ``count`` are used. The returns along them
+    are ``plus``, those against them are ``minus``. """
+_INPUTS = {"plus": [10.0, 4.0, 3.0, 1.0], "minus": [-8.0, 5.0, -9.0, 6.0], "count": 2}
+
+
+def _used_returns(i: Inputs) -> np.ndarray:
+    """Return the returns of the directions that are used, [2 count]."""
+    best_directions = ars.best_directions(i["plus"], i["minus"], i["count"])
+    return np.concatenate([i["plus"][best_directions], i["minus"][best_directions]])
+
+
+def _step(deviation: Formula) -> Formula:
+    return lambda i: ars.step_factor(i["learning_rate"], i["count"], deviation(i))
+
+
+DETAILS = (
+    make_detail(
+        "ars.directions",
+        "Which directions does an update go?",
+        _UPDATE + "Observed, [4]: 1.0 for each direction along which parameters change.",
+        (_MANIA,),
+        _INPUTS,
+        {
+            "better_return": (
+                "those with the largest better return of their two",
+                lambda i: ars.best_directions(i["plus"], i["minus"], i["count"]),
+            ),
+            "plus": (
+                "those with the largest return along them",
+                lambda i: ars.is_largest(i["plus"], i["count"]),
+            ),
+            "mean": (
+                "those with the largest mean of their two returns",
+                lambda i: ars.is_largest(i["plus"] + i["minus"], i["count"]),
+            ),
+            "difference": (
+                "those whose two returns differ most",
+                lambda i: ars.is_largest(np.abs(i["plus"] - i["minus"]), i["count"]),
+            ),
+            "all": ("all", lambda i: np.ones(len(i["plus"]))),
+        },
+        consequence="""Directions whose both sides fail are followed as well, and their returns make
+        the step smaller.""",
+    ),
+    make_detail(
+        "ars.step",
+        "What is a step divided by, beside the number of its directions?",
+        _UPDATE
+        + """The learning rate is ``learning_rate``. Observed, [1]: the change of the parameters
+        along a direction that is used, for 1 of return between its two sides.""",
+        (_MANIA,),
+        # whatever the choice goes by, it is the first two
+        {
+            "plus": [10.0, 9.0, 1.0, 2.0],
+            "minus": [4.0, -1.0, 0.0, 1.0],
+            "count": 2,
+            "learning_rate": 0.1,
+        },
+        {
+            "used": (
+                "the standard deviation of the returns of the used directions, over their number",
+                _step(lambda i: np.std(_used_returns(i))),
+            ),
+            "used_sample": (
+                "the standard deviation of the returns of the used directions, over one less",
+                _step(lambda i: np.std(_used_returns(i), ddof=1)),
+            ),
+            "every": (
+                "the standard deviation of all returns",
+                _step(lambda i: np.std([i["plus"], i["minus"]])),
+            ),
+            "every_sample": (
+                "the standard deviation of all returns, over one less",
+                _step(lambda i: np.std([i["plus"], i["minus"]], ddof=1)),
+            ),
+            "none": ("nothing", _step(lambda i: 1.0)),
+        },
+        consequence="""The size of a step depends on the scale of the rewards, or on directions that
+        it does not go.""",
+    ),
+)

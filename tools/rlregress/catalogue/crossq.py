@@ -1,0 +1,300 @@
+"""CrossQ: critics with batch normalisation and no target networks (Bhatt et al. 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+
+_BHATT = "Bhatt et al. 2024"
+_DOCUMENTED = "documentation of each framework"
+_BATCH = """A batch of ``batch_size`` transitions from the observation ``current`` to ``next``. """
+#: observations of a transition, and statistics that a normalisation is given
+_TRANSITION = {"current": 1.0, "next": 4.0, "batch_size": 64}
+_RUNNING = {"mean": 3.0, "variance": 4.0}
+
+
+def _standard(i: Inputs, number: float) -> float:
+    """Normalise a number with the running statistics."""
+    return float((number - i["mean"]) / np.sqrt(i["variance"]))
+
+
+def _joint(i: Inputs) -> tuple[float, float]:
+    """Normalise both observations with the statistics of both together."""
+    away = (i["next"] - i["current"]) / 2.0
+    return -away / abs(away), away / abs(away)
+
+
+def _acting(normalised: Formula, moved_share: float) -> Formula:
+    return lambda i: (normalised(i), normalised(i), moved_share)
+
+
+def _in_update(**by_running: bool) -> Formula:
+    """Return a formula: next action, policy and critic, each normalised as told.
+
+    The others are normalised with those of the batch, half of which is ``current`` and half
+    ``other``: the larger number becomes 1; the next observation is constant, and becomes 0.
+    """
+
+    def formula(i: Inputs) -> np.ndarray:
+        next_one, larger = _standard(i, i["next"]), _standard(i, i["other"])
+        return np.array(
+            [
+                next_one if by_running["next_action"] else 0.0,
+                larger if by_running["policy"] else 1.0,
+                larger if by_running["critic"] else 1.0,
+            ]
+        )
+
+    return formula
+
+
+def _unbiased(i: Inputs) -> float:
+    return float(i["away"] ** 2 * i["batch_size"] / (i["batch_size"] - 1.0))
+
+
+def _biased(i: Inputs) -> float:
+    return float(i["away"] ** 2)
+
+
+def _variance_for_deviation(share: float) -> Callable[[Inputs], float]:
+    """Return the new variance whose running average is the square of that of deviations."""
+    return lambda i: ((1.0 + share * (_unbiased(i) ** 0.5 - 1.0)) ** 2 - 1.0) / share + 1.0
+
+
+def _running_statistics(share: float, variance: Callable[[Inputs], float]) -> Formula:
+    """Return the statistics of both networks after a share of the way from 0 and 1 to
+    the batch's.
+    """
+    return lambda i: (share * i["batch_mean"], 1.0 + share * (variance(i) - 1.0)) * 2
+
+
+_STATISTICS: Mapping[str, Any] = {**_TRANSITION, **_RUNNING, "other": 2.0}
+
+DETAILS: tuple[Detail, ...] = (
+    make_detail(
+        "crossq.critic.batch",
+        "Which statistics normalise the current pairs, and which the next ones, in a critic?",
+        _BATCH
+        + """One update. Observed, [2]: what the first normalisation of a Q network makes of
+        ``current``, and of ``next``, in the loss of the critics; the running statistics are 0 and
+        1.""",
+        (f"{_BHATT}, figure 3",),
+        _TRANSITION,
+        {
+            "joint": ("those of both together, in one forward pass", _joint),
+            "separate": ("each its own", always(0.0, 0.0)),
+            "running": ("the running ones", lambda i: (i["current"], i["next"])),
+            "next_running": (
+                "the current pairs their own, the next ones the running ones",
+                lambda i: (0.0, i["next"]),
+            ),
+        },
+        # statistics of 128 numbers, with or without Bessel's correction
+        tolerance=0.01,
+        scales=(1.0, 1.0),
+        consequence="""With separate statistics the value of the next pair is that of another
+        function: without target networks values diverge.""",
+    ),
+    make_detail(
+        "crossq.running_statistics",
+        "How far do running statistics move towards those of a batch, and of which variance?",
+        """The first normalisation of a network, in training, with running statistics 0 and 1, gets
+        ``batch_size`` numbers with the mean ``batch_mean``: half of them are ``away`` above it, and
+        half below. Observed, [4]: its running mean and running variance after that, of a Q network
+        and of the policy.""",
+        ("Ioffe 2017, algorithm 1 (alpha)", _DOCUMENTED),
+        {"batch_mean": 100.0, "away": 100.0, "batch_size": 4},
+        {
+            "hundredth": ("a hundredth, of the unbiased one", _running_statistics(0.01, _unbiased)),
+            "hundredth_biased": (
+                "a hundredth, of the biased one",
+                _running_statistics(0.01, _biased),
+            ),
+            "hundredth_of_deviation": (
+                "a hundredth, of the square root of the unbiased one",
+                _running_statistics(0.01, _variance_for_deviation(0.01)),
+            ),
+            "tenth": ("a tenth, of the unbiased one", _running_statistics(0.1, _unbiased)),
+            "mean_alone": (
+                "a hundredth, of the mean alone",
+                _running_statistics(0.01, lambda i: 1.0),
+            ),
+        },
+        scales=(1.0, 100.0, 1.0, 100.0),
+        consequence="""The policy acts with these statistics: where they lag, it acts on other
+        numbers than it has learnt with.""",
+    ),
+    make_detail(
+        "crossq.target",
+        "Do values of the next pair come from the networks that learn, and without a gradient?",
+        _BATCH
+        + """Steps do not terminate, the reward is ``reward``. Every Q network is made to output
+        ``before`` in every state, then those that learn are made to output ``value``; the
+        temperature is 0. Observed, [2]: the target less the reward, over ``discount``; the
+        derivative of the loss of the critics with respect to the output of a Q network, their
+        mean, over that of a target without a gradient.""",
+        (f"{_BHATT}, figure 3",),
+        {"reward": 0.5, "before": -3.0, "value": 2.0, "discount": 0.9, "batch_size": 64},
+        {
+            "without_target_networks": (
+                "from those that learn, without a gradient",
+                lambda i: (i["value"], 1.0),
+            ),
+            "with_gradient": (
+                "from those that learn, with a gradient through the target too",
+                lambda i: (i["value"], 1.0 - i["discount"]),
+            ),
+            "target_networks": ("from networks that lag", lambda i: (i["before"], 1.0)),
+        },
+        tolerance=1e-4,
+        consequence="""Networks that lag are what the algorithm does without; a gradient through the
+        target moves the next value as well.""",
+    ),
+    make_detail(
+        "crossq.renormalisation",
+        "What are the limits of batch renormalisation, and after how many updates does it begin?",
+        """The first normalisation of a Q network, in training, with running statistics 0 and 1.
+        Observed, [3]: the standard deviation of what it makes, after the warm-up, of numbers whose
+        own is ``far``; the mean of what it makes of numbers with deviation ``deviation`` and mean
+        ``far``; the number of updates with the statistics of the batch alone.""",
+        (_BHATT, "Ioffe 2017, section 3 (r_max, d_max)"),
+        {"far": 100.0, "deviation": 2.0, "batch_size": 64},
+        {
+            "3_5_after_100000": ("r_max 3, d_max 5, after 100000", always(3.0, 5.0, 1e5)),
+            "3_5_after_10000": ("r_max 3, d_max 5, after 10000", always(3.0, 5.0, 1e4)),
+            "3_5_at_once": ("r_max 3, d_max 5, from the first", always(3.0, 5.0, 0.0)),
+            "no_limits": (
+                "none, after 100000: the running statistics",
+                lambda i: (i["far"], i["far"], 1e5),
+            ),
+            "2_5_after_100000": ("r_max 2, d_max 5, after 100000", always(2.0, 5.0, 1e5)),
+            "3_3_after_100000": ("r_max 3, d_max 3, after 100000", always(3.0, 3.0, 1e5)),
+        },
+        tolerance=1e-3,
+        scales=(3.0, 5.0, 1e5),
+        consequence="""Batch normalisation that goes on for ever ties values to the other rows of
+        the batch; one that ends early uses statistics that are not settled.""",
+    ),
+    make_detail(
+        "crossq.acting",
+        "Which statistics normalise observations while the agent acts, and do these move?",
+        """After an update the running statistics of the policy's first normalisation are made
+        ``mean`` and ``variance``. Observed, [3]: what it makes of the observation ``current`` while
+        steps are collected; the same for the action that a user asks for; 1 if its running mean has
+        moved since, else 0.""",
+        (_BHATT, _DOCUMENTED),
+        {**_TRANSITION, **_RUNNING},
+        {
+            "running": (
+                "the running ones, which stay",
+                _acting(lambda i: _standard(i, i["current"]), 0.0),
+            ),
+            "running_moving": (
+                "the running ones, which move",
+                _acting(lambda i: _standard(i, i["current"]), 1.0),
+            ),
+            "none": ("none", _acting(lambda i: i["current"], 0.0)),
+            "of_its_batch": ("those of the observations it acts on", always(0.0, 0.0, 1.0)),
+        },
+        tolerance=1e-3,
+        scales=(1.0, 1.0, 1.0),
+        consequence="""Actions of a policy that normalises with what it acts on depend on how many
+        environments there are.""",
+    ),
+    make_detail(
+        "crossq.policy.statistics",
+        "Which statistics normalise the next actions, and the policy and critics as it learns?",
+        _BATCH
+        + """Half of the current observations are ``other`` instead; running statistics are
+        ``mean`` and ``variance``. One update, of the policy too. Observed, [3]: what the policy's
+        first normalisation makes of ``next``; what it makes of ``other`` in the loss of the policy;
+        what that of a Q network, with the same running statistics, makes of ``other`` there.""",
+        (_BHATT, _DOCUMENTED),
+        _STATISTICS,
+        {
+            "policy_of_its_batch": (
+                "of the batch for the policy as it learns, else the running ones",
+                _in_update(next_action=True, policy=False, critic=True),
+            ),
+            "running": (
+                "the running ones, always",
+                _in_update(next_action=True, policy=True, critic=True),
+            ),
+            "next_action_too": (
+                "of the batch for the policy and for the next actions",
+                _in_update(next_action=False, policy=False, critic=True),
+            ),
+            "critic_too": (
+                "of the batch for the policy and the critics in its loss",
+                _in_update(next_action=True, policy=False, critic=False),
+            ),
+        },
+        tolerance=0.012,
+        scales=(1.0, 1.0, 1.0),
+        consequence="""Statistics of a batch of the policy's own actions alone are not those that
+        the critics have learnt with: it climbs another function.""",
+    ),
+    make_detail(
+        "crossq.policy_delay",
+        "How many updates of the critics come with one of the policy, and of the temperature?",
+        """A training of ``steps`` steps with an update each. Observed, [2]: updates of the critics
+        over those of the policy; over those of the temperature.""",
+        (_BHATT, _DOCUMENTED),
+        {"steps": 24, "batch_size": 8},
+        {
+            "three": ("3 with one of both", always(3.0, 3.0)),
+            "three_temperature_each": (
+                "3 with one of the policy, and one of the temperature with each",
+                always(3.0, 1.0),
+            ),
+            "two": ("2 with one of both", always(2.0, 2.0)),
+            "one": ("one of each", always(1.0, 1.0)),
+        },
+        consequence="A policy that learns more often climbs values that are not settled.",
+    ),
+    make_detail(
+        "crossq.adam.beta1",
+        "What is the first decay rate of Adam?",
+        "Observed, [3]: of the critics, of the policy, and of the temperature.",
+        (_BHATT, _DOCUMENTED),
+        {},
+        {
+            "half_of_networks": ("0.5 for the networks alone", always(0.5, 0.5, 0.9)),
+            "half": ("0.5", always(0.5, 0.5, 0.5)),
+            "torch_default": ("0.9", always(0.9, 0.9, 0.9)),
+        },
+        consequence="A longer memory of gradients makes critics without targets less stable.",
+    ),
+    make_detail(
+        "crossq.networks",
+        "How wide are the default networks, and how many normalisations are in them?",
+        """Observed, [6]: widths of the two hidden layers of the policy; of a Q network;
+        normalisations in the policy; in a Q network.""",
+        (_BHATT, _DOCUMENTED),
+        {},
+        {
+            "1024_normalised_before_each": (
+                "256 and 1024, before every layer and, in the policy, before its heads",
+                always(256.0, 256.0, 1024.0, 1024.0, 3.0, 3.0),
+            ),
+            "2048_normalised_before_each": (
+                "256 and 2048, before every layer",
+                always(256.0, 256.0, 2048.0, 2048.0, 3.0, 3.0),
+            ),
+            "256_normalised_before_each": (
+                "256 and 256, before every layer",
+                always(256.0, 256.0, 256.0, 256.0, 3.0, 3.0),
+            ),
+            "1024_critics_alone": (
+                "256 and 1024, in the critics alone",
+                always(256.0, 256.0, 1024.0, 1024.0, 0.0, 3.0),
+            ),
+        },
+        consequence="""The paper's returns are those of critics of 2048: narrower ones learn less
+        from as many steps.""",
+    ),
+)

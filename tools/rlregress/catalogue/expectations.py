@@ -1,0 +1,158 @@
+"""Expectations: the files of ``baselines/details/<framework>/``, loaded and validated.
+
+A file is a list of ``[[detail]]`` tables, each with ``id``, ``scope``, ``variant``, ``since`` (the
+first version it is stated for) and ``source``, and optionally ``until`` (the first version for
+which it no longer holds) and ``note``; all are strings. ``deviation`` marks a known deviation, a
+behaviour that is pinned although nobody wants it, and its consequence; ``upstream`` links to the
+discussion. ``code`` is the line that decides the detail, ``"file: fragment"``. The faults that
+prove an entry follow it in ``[[fault]]`` tables: see
+``rlregress.faults.fault_tables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from packaging.version import InvalidVersion, Version
+
+from rlregress import datafiles
+from rlregress.catalogue import registry
+from rlregress.datafiles import Range, Text, expected, one_of
+from rlregress.errors import UserError, nearest
+
+#: (detail id, scope)
+DetailScope = tuple[str, str]
+
+
+def _is_code(text: str) -> bool:
+    file, separator, fragment = text.partition(": ")
+    return bool(file.strip() and separator and fragment.strip())
+
+
+@dataclass(frozen=True)
+class _Entry(Range):
+    """One entry: the variant of a detail in one scope and a range of versions."""
+
+    id: Annotated[str, one_of(registry.ids)]
+    scope: Text
+    variant: Text
+    source: Text
+    note: str = ""
+    deviation: Text = ""
+    upstream: Text = ""
+    code: Annotated[
+        str,
+        expected("the file and a fragment of its line as in 'package/file.py: fragment'", _is_code),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        variants = registry.get(self.id).variants
+        if self.variant not in variants:
+            raise ValueError(
+                f"key 'variant': '{self.id}' has no variant '{self.variant}'; "
+                f"{nearest(self.variant, variants)}"
+            )
+
+
+@dataclass(frozen=True)
+class _File:
+    detail: tuple[_Entry, ...] = ()
+    fault: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Expectation(_Entry):
+    """An entry with its place in a file, for messages."""
+
+    where: str = ""
+
+    @property
+    def cell(self) -> DetailScope:
+        """(detail id, scope)."""
+        return self.id, self.scope
+
+
+def load_expectations(path: Path) -> tuple[Expectation, ...]:
+    """Load the entries of a file, or of all TOML files of a folder in the order of their names.
+
+    Raises:
+        UserError: the file is missing, is not TOML, or an entry has a missing, unknown or
+            ill-typed key, an unknown detail or variant, an empty range of versions, or overlaps
+            with another entry of the same detail and scope.
+    """
+    path = Path(path)
+    files = datafiles.list_toml_files(path, "expectations") if path.is_dir() else [path]
+    entries = tuple(entry for file in files for entry in _load_file(file))
+    _check_overlap(entries)
+    return entries
+
+
+def _load_file(path: Path) -> list[Expectation]:
+    rows = datafiles.read_cached(path, _File).detail
+    places = datafiles.locate_tables(path, "detail", len(rows))
+    return [Expectation(**vars(row), where=place) for row, place in zip(rows, places, strict=True)]
+
+
+def _check_overlap(entries: Iterable[Expectation]) -> None:
+    by_cell: dict[DetailScope, list[Expectation]] = {}
+    for entry in entries:
+        for earlier in by_cell.setdefault(entry.cell, []):
+            first, second = sorted((earlier, entry), key=lambda e: Version(e.since))
+            if first.until is None or Version(second.since) < Version(first.until):
+                raise UserError(
+                    f"{entry.where}: '{entry.id}' in scope '{entry.scope}' is a duplicate: "
+                    f"{earlier.where} holds for some of the same versions; give the older one an "
+                    "until, or remove one of the two"
+                )
+        by_cell[entry.cell].append(entry)
+
+
+def filter_by_version(
+    entries: Iterable[Expectation], version: str
+) -> dict[DetailScope, Expectation]:
+    """Return the entry of every (detail, scope) whose range includes the version.
+
+    Raises:
+        UserError: the version cannot be read.
+    """
+    try:
+        Version(version)
+    except InvalidVersion:
+        raise UserError(f"'{version}' is not a version; expected one as in '2.9.2'") from None
+    return {entry.cell: entry for entry in entries if entry.holds_for(version)}
+
+
+def list_stale(
+    entries: Collection[Expectation], probed: Collection[DetailScope], version: str
+) -> dict[Expectation, str]:
+    """List the entries that no longer apply, each with the reason.
+
+    An entry is stale if no probe exists for its detail and scope, or if its range excludes the
+    version and no other entry covers the same detail and scope. Past entries with a successor and
+    entries of later versions are not stale.
+    """
+    current = filter_by_version(entries, version)
+    reasons = {}
+    for entry in entries:
+        name = f"{entry.id} ({entry.scope}, {entry.variant})"
+        if entry.cell not in probed:
+            if Version(entry.since) > Version(version):
+                continue
+            reasons[entry] = f"{name}: never matched: no probe checks this detail in this scope"
+        elif entry.cell not in current:
+            until = f"until {entry.until}" if entry.until else "on"
+            reasons[entry] = (
+                f"{name}: stated from {entry.since} {until}, and no entry covers {version}"
+            )
+    return reasons
+
+
+def list_undocumented(
+    entries: Iterable[Expectation], probed: Iterable[DetailScope], version: str
+) -> tuple[DetailScope, ...]:
+    """List the probed (detail, scope) pairs without documentation at this version, sorted."""
+    return tuple(sorted(set(probed) - set(filter_by_version(entries, version))))

@@ -1,0 +1,320 @@
+"""One detail on one framework in one scope, with its expectation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rlregress import suite
+from rlregress.catalogue import expectations, registry
+from rlregress.catalogue.expectations import Expectation
+from rlregress.catalogue.fingerprint import run_probe
+from rlregress.catalogue.judge import (
+    Judgement,
+    format_inputs,
+    format_report,
+    format_vector,
+    judge_among,
+    scaled_error,
+)
+from rlregress.errors import UserError, nearest
+from rlregress.missing_packages import MissingPackage
+from rlregress.model.detail_answers import variant_words
+
+if TYPE_CHECKING:
+    from rlregress.frameworks.base import Adapter
+    from rlregress.probing.interface import Probe
+
+
+#: identifies the code of an adapter among all that this process may probe
+AdapterKey = tuple[type, str, str, str | None]
+
+_JUDGED: dict[tuple[AdapterKey, str, str], Judgement] = {}
+
+
+def adapter_key(adapter: Adapter) -> AdapterKey:
+    """Return kind, copy and version of an adapter, and its checkout if one is named."""
+    checkout = os.environ.get(adapter.framework.checkout)
+    return type(adapter), adapter.full_name, adapter.code.version(), checkout
+
+
+class _RecordedInputs(Mapping[str, Any]):
+    """Inputs that record in ``read`` the names that are read."""
+
+    def __init__(self, inputs: Mapping[str, Any], read: set[str]) -> None:
+        self._inputs, self._read = inputs, read
+
+    def __getitem__(self, name: str) -> Any:
+        self._read.add(name)
+        return self._inputs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._inputs)
+
+    def __len__(self) -> int:
+        return len(self._inputs)
+
+
+def _find_read_inputs(detail: registry.Detail) -> set[str]:
+    read: set[str] = set()
+    for variant in detail.variants.values():
+        variant.formula(_RecordedInputs(detail.inputs, read))
+    return read
+
+
+@dataclass(frozen=True, repr=False)
+class Implementation:
+    """A probe of ``adapter`` and its expectation.
+
+    Attributes:
+        documented: the entry for the installed version, or None if there is none.
+        judgements: the asserted judgements, in order.
+    """
+
+    adapter: Adapter
+    detail: registry.Detail
+    scope: str
+    documented: Expectation | None
+    judgements: list[Judgement] = field(default_factory=list, compare=False)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """Detail, framework and scope, for test ids."""
+        return f"{self.detail.id}-{self.adapter.full_name}-{self.scope}"
+
+    @property
+    def version(self) -> str:
+        """Version of the package under test."""
+        return self.adapter.code.version()
+
+    @property
+    def judgement(self) -> Judgement:
+        """The variant that the framework's real code shows for the catalogue's inputs.
+
+        Computed once per process: tests, claims and comparisons share it.
+        """
+        adapter = self.adapter
+        key = (adapter_key(adapter), self.detail.id, self.scope)
+        if key not in _JUDGED:
+            _JUDGED[key] = run_probe(self.detail, self._probe)
+        return _JUDGED[key]
+
+    @property
+    def _probe(self) -> Probe:
+        return self.adapter.observe.probes()[self.detail.id, self.scope]
+
+    def probe(self, /, **inputs: Any) -> Judgement:
+        """Return the answer of the framework's real code to these inputs.
+
+        Args:
+            inputs: replacements for the catalogue's inputs of these names. If they are the
+                catalogue's own numbers, the cached answer is returned.
+
+        Raises:
+            UserError: the detail has no input of that name, or one of another kind or dimension;
+                or a changed number is not read by the probe or by the formulas.
+        """
+        replaced = {name: self._convert_input(name, value) for name, value in inputs.items()}
+        own = self.detail.inputs
+        changed = [n for n, value in replaced.items() if not np.array_equal(value, own[n])]
+        if not changed:
+            return replace(self.judgement, inputs=replaced)
+        detail, probe = self._replace_inputs(replaced), self._probe
+        read: set[str] = set()
+        answer = run_probe(detail, lambda inputs: probe(_RecordedInputs(inputs, read)))
+        if answer.observed is not None:
+            reader = f"the probe of {self.adapter.full_name}, scope {self.scope},"
+            self._check_read(changed, read, reader)
+            # an unread input would make the changed test as strong as the unchanged one
+            self._check_read(changed, _find_read_inputs(detail), "the catalogue's formulas")
+        return replace(answer, inputs=replaced)
+
+    def _check_read(self, changed: Sequence[str], read: set[str], reader: str) -> None:
+        """Raise UserError if a changed input is not read: the test would not check its claim."""
+        for name in changed:
+            if name not in read:
+                raise UserError(
+                    f"{self.detail.id}: '{name}' is not read by {reader} and has to stay as it is "
+                    f"in the catalogue, {format_inputs({name: self.detail.inputs[name]})}"
+                )
+
+    def _convert_input(self, name: str, value: Any) -> Any:
+        """Convert an input to the catalogue's form: lists become float64 arrays."""
+        catalogue_inputs = self.detail.inputs
+        if name not in catalogue_inputs:
+            raise UserError(
+                f"{self.detail.id} has no input '{name}'; {nearest(name, catalogue_inputs)}"
+            )
+        converted = np.array(value, dtype=np.float64) if isinstance(value, list) else value
+        if type(converted) is not type(catalogue_inputs[name]) or np.ndim(converted) != np.ndim(
+            catalogue_inputs[name]
+        ):
+            raise UserError(
+                f"{self.detail.id}: input '{name}' is {value!r}; expected a value like the "
+                f"catalogue's, {format_inputs({name: catalogue_inputs[name]})}"
+            )
+        return converted
+
+    def _replace_inputs(self, replaced: Mapping[str, Any]) -> registry.Detail:
+        """Return the detail with these inputs in place of the catalogue's."""
+        return replace(self.detail, inputs=MappingProxyType({**self.detail.inputs, **replaced}))
+
+    def assert_documented_variant(self) -> None:
+        """Assert that of all variants in the catalogue the code shows the documented one.
+
+        Raises:
+            AssertionError: names the detail, the found and the documented variant, and the numbers.
+            UserError: the code is unknown to the suite and could not be probed.
+        """
+        __tracebackhide__ = True
+        judgement = self.judgement
+        documented = self._require_expectation(judgement)
+        self.judgements.append(judgement)
+        if judgement.variant != documented.variant:
+            raise AssertionError(self._format_report(judgement, documented))
+
+    def assert_documented(self, answer: Judgement, /, **variants: Any) -> None:
+        """Assert that the answer has the numbers of the documented variant and of no other.
+
+        Args:
+            answer: result of ``probe``.
+            variants: variant -> its number, or list [k], for the inputs of ``answer``. All
+                documented variants of the framework, at any version, must be stated.
+
+        Raises:
+            AssertionError: names the detail, the found and the documented variant, and the numbers.
+            UserError: the test is wrong: a variant is unknown, a documented one is missing, or a
+                number is not what the catalogue's formula gives. Or the code could not be probed.
+        """
+        __tracebackhide__ = True
+        if answer.detail != self.detail.id:
+            raise UserError(f"{self.detail.id}: this is an answer to {answer.detail}")
+        documented = self._require_expectation(answer)
+        probe_inputs = self._replace_inputs(answer.inputs)
+        numbers = self._check_stated_numbers(answer, variants, probe_inputs.error_scales())
+        judged = judge_among(probe_inputs, answer, numbers)
+        self.judgements.append(judged)
+        if judged.variant != documented.variant:
+            # a variant of the catalogue that the test does not state is named too
+            named = judged if answer.variant in (None, documented.variant) else answer
+            raise AssertionError(self._format_report(named, documented))
+        if answer.variant is None:
+            raise UserError(
+                f"{self.detail.id}: the inputs do not tell '{judged.variant}' from every other "
+                f"variant ({answer.reason}); choose some that do"
+            )
+
+    def _require_expectation(self, answer: Judgement) -> Expectation:
+        """Return the expectation; raises if there is none or the code could not be probed."""
+        __tracebackhide__ = True
+        if answer.lacking:
+            raise MissingPackage(answer.lacking)
+        if answer.unprobed:
+            raise UserError(
+                f"{self.detail.id}, {self.adapter.full_name}, scope {self.scope}: {answer.reason}"
+            )
+        if self.documented is None:
+            raise AssertionError(
+                f"{self.detail.id}: {variant_words(answer.variant_or_reason)} (documented: "
+                f"nothing for {self.adapter.name} {self.version}, scope {self.scope}); "
+                f"add an entry to baselines/details/{self.adapter.name}/"
+            )
+        return self.documented
+
+    def _check_stated_numbers(
+        self, answer: Judgement, variants: Mapping[str, Any], scales: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Return the stated numbers as vectors; UserError if one is not the catalogue's."""
+        id, expected = self.detail.id, answer.expected
+        numbers: dict[str, np.ndarray] = {}
+        for name, value in variants.items():
+            if name not in expected:
+                raise UserError(f"{id} has no variant '{name}'; {nearest(name, expected)}")
+            vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            right = expected[name]
+            if vector.shape != right.shape or not (
+                scaled_error(vector, right, scales) <= self.detail.tolerance
+            ):
+                raise UserError(
+                    f"{id}: the test states {format_vector(vector)} for '{name}', but the "
+                    f"catalogue's formula gives {format_vector(right)}"
+                )
+            numbers[name] = vector
+        for variant, since in self._known_variants():
+            if variant not in numbers:
+                if self.adapter.framework.expectations is None:
+                    raise UserError(
+                        f"{id}: '{variant}' is documented of {self.adapter.name}, scope "
+                        f"{self.scope}, since {since}, but the test does not state it; its numbers "
+                        f"are {format_vector(expected[variant])}"
+                    )
+                # an external framework may show a variant that none of this suite's shows
+                numbers[variant] = expected[variant]
+        return numbers
+
+    def _known_variants(self) -> list[tuple[str, str]]:
+        """Return every documented variant, at any version, with its first version."""
+        cell = (self.detail.id, self.scope)
+        return [(e.variant, e.since) for e in load_all_documented(self.adapter) if e.cell == cell]
+
+    def _format_report(self, judgement: Judgement, documented: Expectation) -> str:
+        return format_report(self.detail, judgement, documented, self.adapter.name, self.version)
+
+
+@cache
+def _load_cached(path: Path) -> tuple[Expectation, ...]:
+    return expectations.load_expectations(path)
+
+
+@cache
+def _load_for_version(path: Path, version: str) -> Mapping[expectations.DetailScope, Expectation]:
+    return MappingProxyType(expectations.filter_by_version(_load_cached(path), version))
+
+
+def expectations_path(adapter: Adapter) -> Path:
+    """Return the file or folder of a framework's expectations."""
+    return adapter.framework.expectations or suite.baselines() / "details" / adapter.name
+
+
+def load_all_documented(adapter: Adapter) -> tuple[Expectation, ...]:
+    """Return all expectations of a framework, at any version."""
+    return _load_cached(expectations_path(adapter))
+
+
+def load_documented(adapter: Adapter) -> Mapping[expectations.DetailScope, Expectation]:
+    """Return the expectations for the installed version; UserError if the file does not fit."""
+    return _load_for_version(expectations_path(adapter), adapter.code.version())
+
+
+def load_absent(adapter: Adapter) -> Mapping[str, str]:
+    """Return the details that a framework declares absent: detail id -> the reason.
+
+    A declared family stands for its details without a probe.
+    """
+    declared = adapter.observe.absent()
+    probed = {id for id, _ in adapter.observe.probes()}
+    reasons = {id: declared[id] for id in registry.ids() if id in declared}
+    for detail in registry.all_details():
+        if detail.family in declared and detail.id not in probed:
+            reasons.setdefault(detail.id, declared[detail.family])
+    return reasons
+
+
+def list_implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
+    """List the implementations of a detail that ``adapter`` probes, one per scope."""
+    detail = registry.get(detail_id)
+    expectations_by_cell = load_documented(adapter)
+    return [
+        Implementation(adapter, detail, scope, expectations_by_cell.get((detail_id, scope)))
+        for scope in sorted(scope for id, scope in adapter.observe.probes() if id == detail_id)
+    ]

@@ -1,0 +1,333 @@
+"""Values as distributions: QR-DQN (Dabney et al. 2018) and TQC (Kuznetsov et al. 2020).
+
+What an entry on a loss or an action observes is the text of its measurement, written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rlregress.catalogue.measured import measured_detail
+from rlregress.catalogue.registry import Detail, Formula, Inputs, always, make_detail
+from rlregress.formulas import quantiles
+from rlregress.measurements import quantiles as measured
+
+_DABNEY = "Dabney et al. 2018"
+_KUZNETSOV = "Kuznetsov et al. 2020"
+#: quantiles [quantiles, actions]: action 0 has the best mean, 1 the best median, 2 the largest
+#: maximum, 3 the largest minimum, 4 nothing
+_TABLE = [
+    [0.1, -0.3, -0.8, 0.15, -0.5],
+    [0.2, 0.5, 0.0, 0.16, -0.2],
+    [0.9, 0.55, 1.1, 0.17, 0.1],
+]
+
+
+def _distance(id: str, paper: str) -> Detail:
+    def formula_for(threshold: float, factor: float = 0.5) -> Formula:
+        return lambda i: factor * quantiles.huber(i["errors"], threshold)
+
+    return measured_detail(
+        id,
+        measured.loss_distance,
+        "Which distance between a quantile and its target is minimised?",
+        (paper, f"{_DABNEY}, equation 9"),
+        {"errors": [0.4, 2.0, 5.0]},
+        {
+            "huber": ("Huber's with threshold 1, times the fraction", formula_for(1.0)),
+            "huber_half": ("Huber's with threshold 0.5, times the fraction", formula_for(0.5)),
+            "squared": ("e^2 / 2, times the fraction", formula_for(np.inf)),
+            "absolute": (
+                "|e|, times the fraction: threshold 0",
+                lambda i: 0.5 * np.abs(i["errors"]),
+            ),
+            "huber_unweighted": (
+                "Huber's with threshold 1, without the fraction",
+                formula_for(1.0, 1.0),
+            ),
+        },
+        """Another threshold, or none, makes quantiles of it that are more, or less, like
+        expectiles: their mean, by which the policy acts, moves with the spread of returns.""",
+    )
+
+
+def _fractions(id: str, paper: str) -> Detail:
+    def shares(weights: Callable[[int], np.ndarray]) -> Formula:
+        def formula(i: Inputs) -> np.ndarray:
+            fractions = weights(int(i["quantiles"]))
+            return fractions / fractions.sum()
+
+        return formula
+
+    def at(place: float) -> Formula:
+        return shares(lambda n: quantiles.weight(quantiles.fractions(n, place), np.ones(n)))
+
+    return measured_detail(
+        id,
+        measured.loss_fractions,
+        "Which fraction does each quantile stand for?",
+        (paper, f"{_DABNEY}, lemma 2"),
+        {"quantiles": 4, "error": 0.5},
+        {
+            "midpoints": ("the midpoint of its interval: (k + 1/2) / n", at(0.5)),
+            "upper": ("the upper end of its interval: (k + 1) / n", at(1.0)),
+            "lower": ("the lower end of its interval: k / n", at(0.0)),
+            "flipped": (
+                "one minus the midpoint: targets below and above are exchanged",
+                shares(lambda n: quantiles.weight(quantiles.fractions(n), -np.ones(n))),
+            ),
+            "equal": ("none: all weigh the same", shares(np.ones)),
+        },
+        """Quantiles off the midpoints are a biased picture of the distribution, and so is their
+        mean, by which actions are chosen.""",
+    )
+
+
+def _reduction(id: str, paper: str) -> Detail:
+    def growth(of_quantiles: Callable[[int], int], summed: bool = False) -> Formula:
+        return lambda i: [of_quantiles(int(i["quantiles"])), i["batch_size"] if summed else 1]
+
+    return measured_detail(
+        id,
+        measured.loss_reduction,
+        "Is the loss summed or averaged over the quantiles, and over the minibatch?",
+        (paper,),
+        {"quantiles": 4, "error": 0.5, "batch_size": 8},
+        {
+            "sum": ("summed over the quantiles, a mean over the targets", growth(lambda n: n)),
+            "mean": ("a mean over all pairs of quantile and target", growth(lambda n: 1)),
+            "sum_of_pairs": ("summed over all pairs", growth(lambda n: n * n)),
+            "sum_batch_sum": (
+                "summed over the quantiles and over the minibatch",
+                growth(lambda n: n, summed=True),
+            ),
+            "mean_batch_sum": (
+                "a mean over all pairs, summed over the minibatch",
+                growth(lambda n: 1, summed=True),
+            ),
+        },
+        """The number of quantiles, or the size of a minibatch, is then a factor of the gradient: it
+        matters where gradients are clipped, and to the epsilon of Adam.""",
+    )
+
+
+def _target_action() -> Detail:
+    def mean_of(action: Callable[[Inputs], int]) -> Formula:
+        return lambda i: i["reward"] + i["discount"] * np.mean(i["target"][:, action(i)])
+
+    def by(statistic: Callable[..., Any]) -> Formula:
+        return mean_of(lambda i: quantiles.greedy_action(i["target"], statistic))
+
+    return measured_detail(
+        "qrdqn.target.action",
+        measured.target_action,
+        "Which next action is the target the distribution of, and which network chooses it?",
+        (f"{_DABNEY}, algorithm 1", "van Hasselt et al. 2016, equation 4"),
+        {
+            "online": [-0.5, -0.4, -0.3, -0.2, 0.5],
+            "target": _TABLE,
+            "reward": 0.1,
+            "discount": 0.5,
+        },
+        {
+            "mean": ("the one with the best mean, by the target network", by(np.mean)),
+            "median": ("the one with the best median, by the target network", by(np.median)),
+            "maximum": ("the one with the largest maximum, by the target network", by(np.max)),
+            "minimum": ("the one with the largest minimum, by the target network", by(np.min)),
+            "double": (
+                "the one with the best mean, by the Q network: double Q-learning",
+                mean_of(lambda i: int(np.argmax(i["online"]))),
+            ),
+            "each_quantile": (
+                "each quantile has its own best action",
+                lambda i: i["reward"] + i["discount"] * np.mean(np.max(i["target"], axis=1)),
+            ),
+        },
+        """Values are those of another policy: one that seeks or avoids risk, or of none at all.""",
+    )
+
+
+def _greedy_action() -> Detail:
+    def by(statistic: Callable[..., Any]) -> Formula:
+        return lambda i: float(quantiles.greedy_action(i["values"], statistic))
+
+    return measured_detail(
+        "qrdqn.policy.action",
+        measured.greedy_action,
+        "By what is an action chosen?",
+        (f"{_DABNEY}, algorithm 1",),
+        {"values": _TABLE},
+        {
+            "mean": ("by the mean of its quantiles", by(np.mean)),
+            "median": ("by their median", by(np.median)),
+            "maximum": ("by their maximum", by(np.max)),
+            "minimum": ("by their minimum", by(np.min)),
+        },
+        "A policy that goes by anything but the mean seeks or avoids risk.",
+    )
+
+
+def _kept_detail() -> Detail:
+    def remaining(**options: Any) -> Formula:
+        def formula(i: Inputs) -> list[float]:
+            quantiles_left = quantiles.trim(i["quantiles"], int(i["dropped"]), **options)
+            return [
+                len(quantiles_left),
+                quantiles_left[0],
+                quantiles_left[-1],
+                float(np.mean(quantiles_left)),
+            ]
+
+        return formula
+
+    def without_one(i: Inputs) -> list[float]:
+        quantiles_left = np.sort(np.ravel(i["quantiles"]))[: -int(i["dropped"])]
+        return [
+            len(quantiles_left),
+            quantiles_left[0],
+            quantiles_left[-1],
+            float(np.mean(quantiles_left)),
+        ]
+
+    def none(i: Inputs) -> list[float]:
+        quantiles_left = i["quantiles"]
+        return [
+            quantiles_left.size,
+            np.min(quantiles_left),
+            np.max(quantiles_left),
+            float(np.mean(quantiles_left)),
+        ]
+
+    return make_detail(
+        "tqc.target.dropped",
+        "Which quantiles are left out of the target?",
+        """Target Q network n says the quantiles quantiles[n] everywhere; ``dropped`` are to be left
+        out for each network. Equal transitions that neither terminate nor truncate, reward 0,
+        discount ``discount``, and a policy that reports log-probability 0. Observed, [4]: of the
+        target's quantiles divided by the discount how many there are, the smallest, the largest and
+        the mean.""",
+        (f"{_KUZNETSOV}, algorithm 1; section 3, Computation of the target distribution",),
+        # neither quantiles nor networks are in order
+        {"quantiles": [[7.0, 5.0, 11.0], [1.0, 0.5, 2.0]], "dropped": 1, "discount": 0.5},
+        {
+            "top_of_all": ("the largest of all networks together", remaining()),
+            "top_of_each": ("the largest of each network", remaining(pooled=False)),
+            "bottom_of_all": ("the smallest of all networks together", remaining(top=False)),
+            "bottom_of_each": ("the smallest of each network", remaining(pooled=False, top=False)),
+            "top_once": ("of all networks together as many as for one", without_one),
+            "none": ("none", none),
+        },
+        consequence="""The largest quantiles are what overestimation comes from: what is left out,
+        and from which end, decides whether values are too large or too small.""",
+    )
+
+
+def _actor() -> Detail:
+    def over(remaining: Callable[[Inputs], np.ndarray]) -> Formula:
+        return lambda i: -float(np.mean(remaining(i)))
+
+    def truncated(i: Inputs) -> np.ndarray:
+        return quantiles.trim(i["quantiles"], int(i["dropped"]))
+
+    return make_detail(
+        "tqc.actor_loss.quantiles",
+        "Which quantiles does the policy maximise the mean of?",
+        """Q network n says the quantiles quantiles[n] everywhere; ``dropped`` are to be left out of
+        targets for each network. The policy reports log-probability 0, so that no entropy enters.
+        Observed, [1]: the loss of the policy.""",
+        (f"{_KUZNETSOV}, algorithm 1; section 3, Loss functions",),
+        {"quantiles": [[7.0, 5.0, 11.0], [1.0, 0.5, 2.0]], "dropped": 1},
+        {
+            "all": ("all of all networks", over(lambda i: i["quantiles"])),
+            "truncated": ("those that targets are made of", over(truncated)),
+            "lowest_network": (
+                "all of the network with the lowest mean",
+                lambda i: -float(np.min(np.mean(i["quantiles"], axis=1))),
+            ),
+            "first_network": ("all of the first network", over(lambda i: i["quantiles"][0])),
+        },
+        consequence="""The policy climbs another estimate of the value; targets alone have to be
+        truncated to hold overestimation back.""",
+    )
+
+
+DETAILS: tuple[Detail, ...] = (
+    _distance("qrdqn.loss.distance", f"{_DABNEY}, equation 10"),
+    _fractions("qrdqn.loss.fractions", f"{_DABNEY}, equation 10"),
+    _reduction("qrdqn.loss.reduction", f"{_DABNEY}, algorithm 1"),
+    _target_action(),
+    _greedy_action(),
+    make_detail(
+        "qrdqn.quantiles.default",
+        "How many quantiles stand for a value by default?",
+        "Observed, [1]: the number of quantiles that the Q network says of each action.",
+        (f"{_DABNEY}, section on Atari",),
+        {},
+        {
+            "200": ("200", always(200.0)),
+            "51": ("51", always(51.0)),
+            "50": ("50", always(50.0)),
+            "32": ("32", always(32.0)),
+        },
+        consequence="""Fewer quantiles are a coarser distribution; a loss that is summed over them
+        has smaller gradients.""",
+    ),
+    make_detail(
+        "qrdqn.adam.epsilon",
+        "Which epsilon has the optimiser by default?",
+        """Observed, [2]: the logarithm to base 10 of the epsilon of the optimiser of the Q network,
+        for a minibatch of 32, and for one of ``batch_size``, transitions.""",
+        (f"{_DABNEY}, section on Atari (0.01 / 32)",),
+        {"batch_size": 8},
+        {
+            "of_batch": (
+                "0.01 / size of a minibatch",
+                lambda i: np.log10([0.01 / 32, 0.01 / i["batch_size"]]),
+            ),
+            "of_paper": ("0.01 / 32, whatever the minibatch", always(*np.log10([0.01 / 32] * 2))),
+            "torch_default": ("1e-8, as PyTorch has it", always(-8.0, -8.0)),
+            "1e-5": ("1e-5", always(-5.0, -5.0)),
+        },
+        consequence="""An epsilon as large as the root of the mean squared gradient makes steps
+        smaller where gradients are small: it acts as another learning rate.""",
+    ),
+    _distance("tqc.critic_loss.distance", f"{_KUZNETSOV}, section 3, Loss functions"),
+    _fractions("tqc.critic_loss.fractions", f"{_KUZNETSOV}, section 3, Loss functions"),
+    _reduction("tqc.critic_loss.reduction", f"{_KUZNETSOV}, section 3, Loss functions"),
+    measured_detail(
+        "tqc.critic_loss.networks",
+        measured.loss_networks,
+        "Is the loss of the critics summed or averaged over the networks?",
+        (f"{_KUZNETSOV}, section 3, Loss functions",),
+        {"error": 0.5, "networks": 3},
+        {
+            "mean": ("a mean over the networks", always(1.0)),
+            "sum": ("summed over the networks", lambda i: i["networks"]),
+        },
+        """Summed, more networks are larger gradients of a shared feature extractor, and of the
+        norm where gradients are clipped.""",
+    ),
+    _kept_detail(),
+    _actor(),
+    make_detail(
+        "tqc.quantiles.default",
+        "How many networks and quantiles are there by default, and how many are left out?",
+        """Observed, [3]: the number of Q networks, the number of quantiles of each, and the number
+        of those that are left out of targets for each network.""",
+        (f"{_KUZNETSOV}, appendix on hyperparameters (5, 25, 2 for most environments)",),
+        {},
+        {
+            "five_networks": ("5 networks of 25 quantiles, 2 left out", always(5.0, 25.0, 2.0)),
+            "two_networks": ("2 networks of 25 quantiles, 2 left out", always(2.0, 25.0, 2.0)),
+            "two_networks_untruncated": (
+                "2 networks of 25 quantiles, none left out",
+                always(2.0, 25.0, 0.0),
+            ),
+        },
+        consequence="""Fewer networks are faster, and their quantiles spread less: the same number
+        left out holds overestimation back less.""",
+    ),
+)

@@ -1,0 +1,122 @@
+"""Resolves option values to frameworks, algorithms and details, and lists the probes they need."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rlregress import frameworks
+from rlregress.catalogue import registry
+from rlregress.catalogue.expectations import DetailScope
+from rlregress.catalogue.implementation import load_documented
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+
+
+def split_names(option: str, value: str | None) -> list[str]:
+    """Split a comma-separated option; empty if it was not given.
+
+    Raises:
+        UserError: it was given but has no names.
+    """
+    if value is None:
+        return []
+    parts = [name.strip() for name in value.split(",") if name.strip()]
+    if not parts:
+        raise UserError(f"{option} names nothing; expected names, comma-separated, or no {option}")
+    return parts
+
+
+def find_adapters(names: Sequence[str]) -> list[Adapter]:
+    """Return the named adapters, all installed; without names, all installed ones."""
+    if names:
+        adapters = [frameworks.get(name) for name in names]
+        for adapter in adapters:
+            adapter.code.versions()
+        return adapters
+    adapters = frameworks.installed()
+    if not adapters:
+        raise UserError(
+            "no framework is installed; install one of: "
+            + ", ".join(frameworks.get(name).framework.packages[0] for name in frameworks.names())
+            + "; all of them with: pip install 'rlregress[all]'"
+        )
+    return adapters
+
+
+def describe_not_installed(names: Sequence[str]) -> list[str]:
+    """Describe the frameworks that are not installed, if none is named."""
+    sentences = []
+    for name in () if names else frameworks.names():
+        try:
+            frameworks.get(name).code.versions()
+        except UserError as error:
+            sentences.append(str(error))
+    return sentences
+
+
+def find_detail_ids(names: Sequence[str]) -> frozenset[str]:
+    """Return the ids that equal a name or begin with it (``sac.critic_loss``).
+
+    Raises:
+        UserError: no id is, or begins with, one of the names.
+    """
+    ids: set[str] = set()
+    for name in names:
+        ids_below = {id for id in registry.ids() if f"{id}.".startswith(f"{name}.")}
+        ids |= ids_below or {registry.get(name).id}
+    return frozenset(ids)
+
+
+def list_algorithms() -> frozenset[str]:
+    """Return the algorithms of all known frameworks."""
+    return frozenset(
+        a for name in frameworks.names() for a in frameworks.get(name).framework.algorithms
+    )
+
+
+def list_behavior_only() -> frozenset[str]:
+    """Return the algorithms that are only tested for behaviour, over all known frameworks."""
+    return frozenset(
+        a for name in frameworks.names() for a in frameworks.get(name).framework.behavior_only
+    )
+
+
+def excluded_families(names: Sequence[str]) -> frozenset[str]:
+    """Return the families of details that ``--algorithm`` excludes."""
+    other_algorithms = (list_algorithms() | list_behavior_only()) - set(names)
+    return exclusive_families(other_algorithms) if names else frozenset()
+
+
+def exclusive_families(names: Collection[str]) -> frozenset[str]:
+    """Return the families of details that only these algorithms use."""
+    return frozenset(
+        [*names, *(family for family, users in registry.USERS.items() if users <= set(names))]
+    )
+
+
+def list_probes(adapter: Adapter, algorithms: Sequence[str] = ()) -> frozenset[DetailScope]:
+    """Return every (detail, scope) that the tests must probe on the installed version.
+
+    These are the documented ones: an undocumented probe fails its test. So only the processes that
+    probe a framework import it.
+
+    Args:
+        algorithms: as ``--algorithm`` names them; none: all.
+
+    Raises:
+        UserError: the expectations of the framework cannot be read.
+    """
+    excluded = excluded_families(algorithms)
+    return frozenset(
+        cell for cell in load_documented(adapter) if cell[0].partition(".")[0] not in excluded
+    )
+
+
+def describe_not_probed(
+    requested: Collection[DetailScope], answered: Collection[DetailScope]
+) -> tuple[str, ...]:
+    """Describe the details without an answer in some scope, sorted, with these scopes."""
+    scopes: dict[str, list[str]] = {}
+    for detail, scope in sorted(set(requested) - set(answered)):
+        scopes.setdefault(detail, []).append(scope)
+    return tuple(f"{detail} ({', '.join(names)})" for detail, names in scopes.items())

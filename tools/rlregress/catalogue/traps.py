@@ -1,0 +1,12 @@
+"""Behaviour that no source states and that harms users unaware of it."""
+
+from __future__ import annotations
+
+from rlregress.catalogue import traps_estimators, traps_policies, traps_training
+from rlregress.catalogue.registry import Detail
+
+DETAILS: tuple[Detail, ...] = (
+    *traps_estimators.DETAILS,
+    *traps_policies.DETAILS,
+    *traps_training.DETAILS,
+)

@@ -1,0 +1,156 @@
+"""Formats for code hosts: annotations, comments and summaries.
+
+GitHub: "Workflow commands" (at most 10 annotations of a kind for each step), "Adding a job
+summary" (1 MiB for each step), the length of a comment (65 536 characters). GitLab: "Unit test
+reports".
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Any
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from rlregress import __version__
+from rlregress.model import differences as model
+from rlregress.model.upgrade_result import Upgrade
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.report import harmless
+from rlregress.report.upgrade_findings import ERROR, LEVELS, NOTICE, WARNING, Finding
+
+#: level -> that of SARIF
+_SARIF_LEVELS = {ERROR: "error", WARNING: "warning", NOTICE: "note"}
+#: verdicts on entries by which a unit test fails, and is skipped
+_FAILURES = (REGRESSED, model.NEW_FAILS, model.CHANGED)
+_UNKNOWN = (model.PARTLY, COULD_NOT_JUDGE, INCONCLUSIVE)
+#: annotations of one kind that GitHub shows for one step
+MOST = 10
+#: bytes of the summary of one step
+SUMMARY = 1024 * 1024
+#: characters of a comment
+COMMENT = 65_536
+#: marks in the comments of gates and upgrades, by which an earlier comment is found
+GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
+
+
+def format_annotations(findings: Sequence[Finding]) -> list[str]:
+    """Return GitHub's workflow commands, as many of a kind as it shows; the last counts others."""
+    lines = []
+    for level in LEVELS:
+        same_level = [finding for finding in findings if finding.level == level]
+        shown = same_level if len(same_level) <= MOST else same_level[: MOST - 1]
+        lines += [_annotation(finding) for finding in shown]
+        if shown != same_level:
+            text = f"{len(same_level) - len(shown)} more are in the report"
+            lines.append(_annotation(Finding(level, "", "rlregress", text)))
+    return lines
+
+
+def _annotation(finding: Finding) -> str:
+    place = {"file": finding.file, "line": str(finding.line)} if finding.file else {}
+    return harmless.workflow(finding.level, {**place, "title": finding.title}, finding.message)
+
+
+def _fingerprint(finding: Finding) -> str:
+    text = "\0".join([finding.check, finding.title, finding.message, finding.file])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def build_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
+    """Build SARIF 2.1.0 (OASIS), the format by which code hosts read findings."""
+    rules = [{"id": check} for check in dict.fromkeys(finding.check for finding in findings)]
+    driver = {"name": "rlregress", "version": __version__, "rules": rules}
+    results = [
+        {
+            "ruleId": finding.check,
+            "level": _SARIF_LEVELS[finding.level],
+            "message": {"text": f"{finding.title}: {finding.message}"},
+            "partialFingerprints": {"rlregress/v1": _fingerprint(finding)},
+            "locations": [_location(finding)] if finding.file else [],
+        }
+        for finding in findings
+    ]
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": results}],
+    }
+
+
+def _location(finding: Finding) -> dict[str, Any]:
+    place = {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"}
+    region = {"startLine": finding.line}
+    return {"physicalLocation": {"artifactLocation": place, "region": region}}
+
+
+def comment(mark: str, brief: Sequence[str], text: str) -> str:
+    """Return a comment for a pull request. Its mark lets the next comment overwrite it.
+
+    Args:
+        mark: ``GATE`` or ``UPGRADE``.
+        brief: the short summary, the verdict first.
+        text: the report, which the comment folds.
+    """
+    safe = [harmless.markdown(harmless.line(line)) for line in brief]
+    head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
+    fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
+    room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
+    return "\n".join(head) + fold + cut_text(harmless.markdown(text), room, len) + end
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def cut_text(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
+    """Return a text, cut after the last line that fits, with a note on its length.
+
+    Args:
+        measure: of a text; bytes by default.
+    """
+    if measure(text) <= room:
+        return text
+    lines = text.splitlines(keepends=True)
+    message = f"\n... {len(lines)} lines in all; the whole report is in the artifact\n"
+    kept_lines: list[str] = []
+    size = measure(message)
+    for line in lines:
+        size += measure(line)
+        if size > room:
+            break
+        kept_lines.append(line)
+    return "".join(kept_lines) + message if measure(message) <= room else ""
+
+
+def junit(result: Upgrade, seconds: float) -> str:
+    """Return a JUnit case for each counted entry: failed if it differs, skipped if unknown.
+
+    One suite for each framework, and one for what belongs to none.
+    """
+    root = ElementTree.Element("testsuites")
+    suites: dict[str, ElementTree.Element] = {}
+    for entry in filter(lambda entry: entry.counts, result.entries):
+        title = f"upgrade {entry.framework}".strip()
+        if title not in suites:
+            suites[title] = ElementTree.SubElement(root, "testsuite", name=title)
+        named = {"classname": title.replace(" ", "."), "name": entry.title}
+        case = ElementTree.SubElement(suites[title], "testcase", named)
+        text = ": ".join(filter(None, (entry.state, entry.summary, entry.reason)))
+        if entry.verdict in _FAILURES:
+            ElementTree.SubElement(case, "failure", message=text).text = text
+        elif entry.verdict in _UNKNOWN:
+            ElementTree.SubElement(case, "skipped", message=text)
+    for suite in suites.values():
+        suite.set("tests", str(len(suite)))
+        suite.set("failures", str(len(suite.findall("*/failure"))))
+        suite.set("skipped", str(len(suite.findall("*/skipped"))))
+        suite.set("errors", "0")
+    root.set("time", f"{seconds:.1f}")
+    # XML may not contain control characters
+    for element in root.iter():
+        element.text = element.text and harmless.terminal(element.text)
+        for name, value in element.items():
+            element.set(name, harmless.terminal(value))
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

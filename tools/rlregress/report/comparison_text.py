@@ -1,0 +1,127 @@
+"""``rlregress compare``: the matrix of details, differences first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
+from rlregress.report import terminal_tables
+from rlregress.report.html.page import Table
+
+
+def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
+    """Return (variant, scopes) pairs of one framework. Scopes with the same variant share one.
+
+    Of a single variant the scopes are left out, unless they are names of classes.
+    """
+    scopes: dict[str, list[str]] = {}
+    for answer in answers:
+        scopes.setdefault(variant_words(answer.variant or answer.meaning), []).append(answer.scope)
+    named = len(scopes) > 1 or any(
+        name[:1].isupper() for names in scopes.values() for name in names
+    )
+    return [(variant, ", ".join(names) if named else "") for variant, names in scopes.items()]
+
+
+def in_words(answers: Iterable[FoundVariant]) -> list[str]:
+    """Return the variants of one framework, each with its scopes where they tell it apart."""
+    return [f"{variant} [{scopes}]" if scopes else variant for variant, scopes in _short(answers)]
+
+
+def _cell(row: Row, name: str) -> str:
+    """Return the variants of one framework, and the lines that decide them."""
+    answers = row.answers.get(name, ())
+    places = dict.fromkeys(str(answer.place) for answer in answers if answer.place is not None)
+    absent = f"- ({row.absent[name]})" if name in row.absent else "-"
+    return "\n".join([*in_words(answers), *places]) or absent
+
+
+def variants(comparison: Comparison, rows: Iterable[Row]) -> Table:
+    """Return a row for each detail and a column for each framework, with the variants in words."""
+    names = list(comparison.versions)
+    cells = [
+        [row.detail.id,
+         *("; ".join(in_words(row.answers.get(name, ()))) or "-" for name in names)]
+        for row in rows
+    ]  # fmt: skip
+    return Table(("detail", *names), cells)
+
+
+def _differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
+    names = list(comparison.versions)
+    cells = [
+        [row.detail.id, *(_cell(row, name) for name in names), row.detail.consequence]
+        for row in rows
+    ]
+    titles = [titled(name, version) for name, version in comparison.versions.items()]
+    return Table(("detail", *titles, "consequence"), cells)
+
+
+def show(comparison: Comparison) -> None:
+    """Print the differences with their consequences, then equal details."""
+    for title, rows in (
+        ("details differ", comparison.different),
+        ("cannot be compared", comparison.undecided),
+    ):
+        if rows:
+            terminal_tables.show(_differences(comparison, rows), f"{len(rows)} {title}")
+    for title, rows in (
+        ("details are the same", comparison.same),
+        ("are about something that only one of them has", comparison.alone),
+    ):
+        if rows:
+            terminal_tables.show(variants(comparison, rows), f"{len(rows)} {title}", lines=False)
+    if comparison.left_out:
+        print(f"{counts(comparison)}.")
+
+
+def titled(name: str, version: str) -> str:
+    """Return a framework's name with its version, which occurs once."""
+    return name if name.endswith(f"@{version}") else f"{name} {version}"
+
+
+def counts(comparison: Comparison) -> str:
+    """Describe how many details differ, and how many do not."""
+    if comparison.left_out:
+        ending = f"{len(comparison.left_out)} that do not differ are left out"
+    else:
+        ending = (
+            f"{len(comparison.same)} are the same, {len(comparison.alone)} are about something "
+            "that only one of them has"
+        )
+    return f"{len(comparison.different)} details differ, {ending}"
+
+
+def as_json(comparison: Comparison) -> str:
+    """Return the comparison as JSON: ``versions`` and ``details``, differences first."""
+
+    def plain(row: Row) -> dict[str, Any]:
+        return {
+            "id": row.detail.id,
+            "differs": row.shared and row.differs and not row.undecided,
+            "undecided": row.undecided,
+            "question": row.detail.question,
+            "consequence": row.detail.consequence,
+            "sources": list(row.detail.sources),
+            "answers": {
+                name: {
+                    answer.scope: {
+                        "variant": answer.variant,
+                        "meaning": answer.meaning,
+                        "deviation": answer.deviation,
+                        "line": str(answer.place) if answer.place else None,
+                        "text": answer.place.text if answer.place else None,
+                    }
+                    for answer in answers
+                }
+                for name, answers in row.answers.items()
+            },
+            "absent": dict(row.absent),
+        }
+
+    same = [*comparison.same, *comparison.alone]
+    rows = [*comparison.different, *comparison.undecided, *same]
+    compared = {"versions": dict(comparison.versions), "details": [plain(row) for row in rows]}
+    return json.dumps(compared, indent=1)

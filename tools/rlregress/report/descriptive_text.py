@@ -1,0 +1,75 @@
+"""Describes the runs of a cell in addition to the verdict. Nothing here decides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rlregress.model.cells import CellRuns, ReportedRun
+from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.report import words
+
+
+def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
+    """Describe the distribution of runs behind a verdict, and later runs; empty for a group.
+
+    Args:
+        name: under which it is judged.
+        runs: of its cell; None: not known.
+    """
+    if "stored_mean" not in verdict:
+        return []
+    quantity = quantity_of(name)
+    text = "; ".join([*_ranges(quantity, verdict, runs), *_middle(quantity, verdict)])
+    later = _later_runs(name, verdict, runs)
+    return ([f"descriptive: {text}"] if text else []) + ([later] if later else [])
+
+
+def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
+    """Describe the runs after the deciding look and the mean with them; empty without any."""
+    if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
+        return ""
+    count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
+    text = f"not judged here: {count_text}, trained for other verdicts on this cell"
+    quantity, before = quantity_of(name), verdict["stored_mean"]
+    finite = _finite(quantity, runs.new)
+    if len(finite) < len(runs.new) or before is None or not verdict["scale"]:
+        return text
+    mean = sum(finite) / len(finite)
+    if quantity is CRITIC:
+        return f"{text}; of all {len(finite)} the error is x{math.exp(before - mean):.2f}"
+    share = words.percent((mean - before) / verdict["scale"])
+    return f"{text}; the mean of all {len(finite)} is {words.number(mean)} ({share})"
+
+
+def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
+    if runs is None or quantity not in (RETURNS, TRAINING):
+        return []
+    sides = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
+    return [", ".join(_range(quantity, side, pick) for side, pick in sides.items())]
+
+
+def _range(quantity: Quantity, side: str, runs: Sequence[ReportedRun]) -> str:
+    values = _finite(quantity, runs)
+    failed = len(runs) - len(values)
+    why = "failed, each counts as the worst return of the environment"
+    loss = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
+    if not values:
+        return f"no {side} run with a return{loss}"
+    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{loss}"
+
+
+def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
+    if quantity is not RETURNS or verdict.get("improvement") is None:
+        return []
+    return [
+        f"interquartile mean {words.number(verdict['stored_middle'])} -> "
+        f"{words.number(verdict['new_middle'])}",
+        f"a new run is better than a stored one in {verdict['improvement']:.0%} of all pairs",
+    ]
+
+
+def _finite(quantity: Quantity, runs: Sequence[ReportedRun]) -> list[float]:
+    numbers = (run.numbers.get(quantity.name) for run in runs)
+    return [value for value in numbers if value is not None and math.isfinite(value)]

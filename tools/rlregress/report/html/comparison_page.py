@@ -1,0 +1,169 @@
+"""``compare --html``: the details in which frameworks differ, with their consequences."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from rlregress.model import tones
+from rlregress.model.detail_answers import Comparison, FoundVariant, Row, variant_words
+from rlregress.report import comparison_text
+from rlregress.report.html.page import (
+    Badge,
+    Card,
+    CodeLines,
+    Facts,
+    Finding,
+    Heading,
+    Page,
+    Section,
+    Step,
+    Table,
+)
+
+_NOTHING_SHARED = Badge("no detail that both have", tones.NOTHING)
+#: this many frameworks have a column for each pair; more have a table of pairs
+_SIDE_BY_SIDE = 3
+PROBED = "Every variant was probed on the code; the line that decides it is shown below it."
+
+
+def title(comparison: Comparison) -> str:
+    """Return the title: the compared versions."""
+    names = (comparison_text.titled(*pair) for pair in comparison.versions.items())
+    return " against ".join(names)
+
+
+def page(comparison: Comparison, facts: Facts, basis: str = PROBED) -> Page:
+    """Return the page of a comparison.
+
+    Args:
+        basis: one sentence on the origin of the variants.
+    """
+    different = comparison.different
+    sections = [
+        *_build_overview(comparison),
+        Section("differ", f"{len(different)} details differ", basis, [*map(_finding, different)]),
+        Section("undecided", "Cannot be compared", "",
+                [_finding(row) for row in comparison.undecided]),
+        Section("alike", f"{len(comparison.same)} details are the same", "",
+                [_table(comparison.same)]),
+        Section("alone", "Only one of them has it", "", [_table(comparison.alone)]),
+    ]  # fmt: skip
+    return Page(facts, [card(comparison)], sections)
+
+
+def _build_overview(comparison: Comparison) -> list[Section]:
+    """Build a table of how many details differ between which frameworks, then one per family."""
+    families = Counter(row.detail.family for row in comparison.different)
+    names = list(comparison.versions)
+    probed = [*comparison.rows, *comparison.left_out]
+    pairs = list(itertools.combinations(names, 2))
+    columns = pairs if len(names) == _SIDE_BY_SIDE else []
+    rows = []
+    for family, count in families.items():
+        family_rows = [row for row in probed if row.detail.family == family]
+        rows.append([family, count, *(_differing(family_rows, pair) for pair in columns)])
+    head = ("family", "differ", *(" and ".join(pair) for pair in columns))
+    matrix = [
+        [
+            name,
+            *(
+                "" if row_name == name else _differing(probed, (name, row_name))
+                for row_name in names
+            ),
+        ]
+        for name in (names if families and len(names) > _SIDE_BY_SIDE else ())
+    ]
+    tables: list[object] = [
+        Table(head, rows, len(head) - 1),
+        Heading("How many differ of those that both have"),
+        Table(("", *names), matrix, len(names)),
+    ]
+    if families and len(names) >= _SIDE_BY_SIDE:
+        command = f"rlregress compare {' '.join(pairs[0])} --detail {next(iter(families))}"
+        tables.append([f"`{command} --only-different` prints one family of two of them."])
+    sections = [Section("families", "How many differ", "", tables)]
+    for family in families:
+        title = f"What differs of {family}"
+        sections.append(Section(f"of-{family}", title, "", [family_table(comparison, family)]))
+    return sections
+
+
+def family_table(comparison: Comparison, family: str) -> Table:
+    """Return the details of a family that differ: one column for each framework."""
+    rows = (row for row in comparison.different if row.detail.family == family)
+    return comparison_text.variants(comparison, rows)
+
+
+def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
+    """Describe how many shared details of two frameworks differ; a dash if they share none."""
+    both = [row for row in (row.only(pair) for row in rows) if row.shared and not row.undecided]
+    return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
+
+
+def card(comparison: Comparison) -> Card:
+    """Build the card of the differences and the next steps."""
+    different = comparison.different
+    lines = [f"{row.detail.id}: {_variants(row)}" for row in different]
+    badge = Badge(f"{len(different)} details differ", tones.OTHER)
+    if not different:
+        shared = [*comparison.same, *(row for row in comparison.left_out if row.shared)]
+        badge = Badge("no detail differs", tones.GOOD) if shared else _NOTHING_SHARED
+    matters = [
+        f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
+    ]
+    undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided]
+    return Card(
+        title(comparison),
+        badge,
+        f"{comparison_text.counts(comparison)}.",
+        undecided,
+        lines,
+        matters,
+        _steps(comparison),
+        "What differs",
+    )
+
+
+def _steps(comparison: Comparison) -> list[Step]:
+    for heading, rows in (
+        ("See why one could not be compared:", comparison.undecided),
+        ("Read those of the algorithm that you use, one in full:", comparison.different),
+    ):
+        if rows:
+            return [Step(heading, f"rlregress details {rows[0].detail.id}")]
+    return []
+
+
+def _variants(row: Row) -> str:
+    return "; ".join(
+        f"{name}: {', '.join(dict.fromkeys(variant_words(a.variant or '?') for a in answers))}"
+        for name, answers in row.answers.items()
+    )
+
+
+def _finding(row: Row) -> Finding:
+    variants = []
+    parts = []
+    for name, answers in row.answers.items():
+        for answer in answers:
+            variant = variant_words(answer.variant or "?")
+            variants.append((f"{name} [{answer.scope}]", variant, _meaning(answer)))
+            if answer.place is not None:
+                line = answer.place
+                parts.append(CodeLines(f"{name}: {line}", [(line.line, line.text)]))
+    variants += [(name, "has none", reason) for name, reason in row.absent.items()]
+    lines = [line for line in (row.detail.question, row.detail.consequence) if line]
+    unique = {part.place: part for part in parts}
+    return Finding(row.detail.id, None, lines, variants, list(unique.values()))
+
+
+def _meaning(answer: FoundVariant) -> str:
+    deviation_note = f" (known deviation: {answer.deviation})" if answer.deviation else ""
+    return answer.meaning + deviation_note
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    cells = [[row.detail.id, _variants(row), row.detail.question] for row in rows]
+    return Table(("detail", "variant", "question"), cells)

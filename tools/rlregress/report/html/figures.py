@@ -1,0 +1,202 @@
+"""The figures of reports: runs as points, learning curves, means of nightly runs.
+
+Stored and new runs differ in shapes and words as well as colours. A table below each figure has the
+same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from markupsafe import Markup
+
+from rlregress.report.html import svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: pixels
+WIDTH = 360.0
+#: height of the points around their line, so that none hides another
+_SPREAD = 0.3
+
+
+@dataclass(frozen=True)
+class Strip:
+    """The numbers of stored and new runs, drawn as one line of points each.
+
+    Attributes:
+        stored, new: numbers of the runs; NaN for a run without one.
+        interval: interval of the new mean, as in the verdict.
+        limit: a true mean below it would be detected with 80 % power; None: no mean would.
+        band: published mean and half width.
+        axis: title of the axis.
+    """
+
+    stored: Sequence[float]
+    new: Sequence[float]
+    interval: tuple[float, float] | None
+    limit: float | None
+    band: tuple[float, float] | None
+    axis: str
+
+
+def spread(count: int, at: float) -> np.ndarray:
+    """Spread points around a line so that equal ones stay visible; always the same way."""
+    return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
+
+
+def draw_strip(strip_data: Strip, name: str, text: str) -> Markup:
+    """Draw every run as a point: stored above, new below, with means and judged range."""
+    rows = [("stored", strip_data.stored), ("new", strip_data.new)]
+    rows = [(label, values) for label, values in rows if len(values)]
+    height = 46.0 + 38.0 * len(rows)
+    return svg.draw_svg(
+        lambda axes: _strip(axes, strip_data, rows), name, text, WIDTH, height, (66, 10, 36, 8)
+    )
+
+
+def _strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
+    if strip_data.band is not None:
+        mean, half = strip_data.band
+        axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
+        axes.axvline(mean, color=svg.BAND, lw=1)
+    if strip_data.limit is not None:
+        axes.axvline(strip_data.limit, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+    for row, (label, values) in enumerate(rows):
+        finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
+        axes.plot(
+            finite,
+            spread(len(finite), -row),
+            ls="",
+            marker="D" if is_new else "o",
+            markersize=5 if is_new else 5.5,
+            markerfacecolor=svg.NEW if is_new else "none",
+            color=svg.NEW if is_new else svg.STORED,
+            clip_on=False,
+        )
+        if finite:
+            mean = float(np.mean(finite))
+            axes.plot([mean, mean], [-row - 0.42, -row + 0.42], color=svg.INK, lw=2.2)
+        if is_new and strip_data.interval is not None:
+            low, high = strip_data.interval
+            axes.plot([low, high], [-row, -row], color=svg.INK, lw=1.4, marker="|", markersize=8)
+    axes.set_yticks(
+        [-row for row in range(len(rows))], [f"{label} ({len(v)})" for label, v in rows]
+    )
+    axes.set_ylim(-len(rows) + 0.45, 0.55)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.locator_params(axis="x", nbins=5)
+    axes.margins(x=0.04)
+    axes.set_xlabel(strip_data.axis)
+
+
+#: environment steps -> quartiles over runs
+Course = Mapping[float, tuple[float, float, float]]
+
+
+def compute_quartiles(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
+    """Return the quartiles of curves of (steps, mean return).
+
+    A number of steps at which fewer than half of the curves have a value is left out.
+    """
+    curves_by_step = [{float(at): float(value) for at, value in curve} for curve in curves if curve]
+    values = {
+        at: [curve[at] for curve in curves_by_step if at in curve]
+        for at in sorted({at for curve in curves_by_step for at in curve})
+    }
+    return {
+        at: tuple(np.quantile(values_at_step, (0.25, 0.5, 0.75)).tolist())
+        for at, values_at_step in values.items()
+        if 2 * len(values_at_step) >= len(curves_by_step)
+    }
+
+
+def learning(
+    courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, label: str
+) -> Markup:
+    """Draw learning curves of training episodes: medians, with half of the runs around them.
+
+    Args:
+        courses: ``stored`` and ``new``, without those that have no curves.
+        band: published mean and half width at the end of the training.
+    """
+    return svg.draw_svg(
+        lambda axes: _learning(axes, courses, band), name, label, WIDTH, 180.0, (56, 10, 36, 8)
+    )
+
+
+def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, float] | None) -> None:
+    if band is not None:
+        mean, half = band
+        axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
+    for label, quartiles in courses.items():
+        is_new = label == "new"
+        colour = svg.NEW if is_new else svg.STORED
+        low, middle, high = zip(*quartiles.values(), strict=True)
+        axes.fill_between(list(quartiles), low, high, color=colour, alpha=0.18, lw=0)
+        axes.plot(
+            list(quartiles),
+            middle,
+            color=colour,
+            lw=1.8,
+            ls="-" if is_new else "--",
+            marker="D" if is_new else "o",
+            markersize=3.6,
+            markevery=4,
+            markerfacecolor=colour if is_new else "none",
+            label=label,
+        )
+    axes.legend(loc="best", fontsize=9)
+    axes.set_xlabel("environment steps")
+    axes.set_ylabel("training return")
+    axes.locator_params(nbins=5)
+    axes.margins(x=0.02)
+
+
+def nights(
+    means: Mapping[int, float],
+    change: tuple[int, int, int] | None,
+    dates: Sequence[str],
+    name: str,
+    label: str,
+) -> Markup:
+    """Draw nightly means, the levels before and after a change, and the interval of its date.
+
+    Args:
+        means: number of a night -> mean.
+        change: first night of the new level, and the ends of its interval; None: there is none.
+        dates: of the nights, by number.
+    """
+    return svg.draw_svg(
+        lambda axes: _nights(axes, means, change, dates), name, label, WIDTH, 170.0,
+        (50, 30, 26, 8),
+    )  # fmt: skip
+
+
+def _nights(
+    axes: Axes,
+    means: Mapping[int, float],
+    change: tuple[int, int, int] | None,
+    dates: Sequence[str],
+) -> None:
+    numbers, values = np.asarray(list(means)), np.asarray(list(means.values()))
+    axes.plot(numbers, values, ls="", marker="o", markersize=3, color=svg.STORED,
+              markerfacecolor="none")  # fmt: skip
+    first, earliest, latest = change or (numbers[0],) * 3
+    for level in (numbers < first, numbers >= first):
+        if level.any():
+            mean = float(values[level].mean())
+            axes.plot(numbers[level][[0, -1]], [mean, mean], color=svg.INK, lw=2)
+    if change:
+        axes.axvspan(earliest - 0.5, latest + 0.5, color=svg.LIMIT, alpha=0.2, lw=0)
+        axes.axvline(first, color=svg.LIMIT, lw=1.2, ls=(0, (4, 3)))
+    ticks = sorted({int(n) for n in np.linspace(numbers[0], numbers[-1], 4)})
+    axes.set_xticks(ticks, [dates[n] for n in ticks])
+    axes.locator_params(axis="y", nbins=5)
+    axes.margins(x=0.02)

@@ -1,0 +1,116 @@
+"""Traces on a page: the first difference between two versions, and the events before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rlregress.model import explain, tones
+from rlregress.model.recorded_traces import Traced, share
+from rlregress.model.upgrade_result import Cause, ChangedDetail, details_of
+from rlregress.report.html.page import Badge, Finding, Folded, Quoted, Table
+
+SIDES = ("the old version", "the new version")
+#: most names of functions that only one version has
+_NEW = 4
+#: whether the functions that influence a training explain the whole difference
+_MOVED = {
+    None: "with their old code this training changes",
+    True: "with their old code the new version trains as the old one does",
+    False: "with their old code this training changes, and still differs from the old version",
+}
+
+
+def table(traced: Sequence[Traced]) -> Table:
+    """Return one row for each training."""
+    rows = [
+        [_badge(training), training.name, training.comparison.compared, _share(training)]
+        for training in traced
+    ]
+    return Table(("trace", "training", "events", "lines run"), rows, 2)
+
+
+def _badge(traced: Traced) -> Badge:
+    if not traced.repeats:
+        return Badge(traced.word, tones.UNSURE)
+    if traced.comparison.verdict == "diverged":
+        return Badge(traced.word, tones.OTHER)
+    return Badge(traced.word, tones.GOOD if traced.proved else tones.UNSURE)
+
+
+def _share(traced: Traced) -> str:
+    executed = share(traced.new)
+    return "not measured" if executed is None else f"{executed:.0%}"
+
+
+def finding(
+    group: Sequence[Traced], cause: Cause | None, details: Sequence[ChangedDetail], command: str
+) -> Finding:
+    """Return a training that differs, or whose trace does not repeat itself.
+
+    Args:
+        group: the training, then others that diverge in the same way; only names are shown of them.
+    """
+    traced = group[0]
+    comparison = traced.comparison
+    text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.old, traced.new)])
+    parts = [
+        Quoted(text, "Both events with their values, what came before, and from where", open=True),
+        Folded(_describe_others(group), [[training.name for training in group[1:]]]),
+    ]
+    first = comparison.first
+    lines = [explain.divergence(first)[0]] if first is not None else []
+    lines += _cause(cause, details)
+    return Finding(traced.name, _badge(traced), lines, (), parts, command)
+
+
+def _cause(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
+    """Return in words what makes a training diverge."""
+    if cause is None:
+        return []
+    sentences = []
+    if cause.alone is not None:
+        sentences.append(
+            f"culprit: {cause.alone}: with its old code the new version trains as the old one does"
+        )
+    elif cause.moving:
+        names = ", ".join(map(str, cause.movers))
+        sentences.append(f"influenced by {names}: {_MOVED[cause.whole]}")
+    elif cause.together:
+        names = ", ".join(map(str, cause.together))
+        effect = "; the new version then trains as the old one does" if cause.whole else ""
+        sentences.append(f"influenced by {names}, or by some of them, reverted together{effect}")
+    elif cause.functions:
+        sentences.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
+    if cause.new:
+        ending = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
+        names = ", ".join(map(str, cause.new[:_NEW]))
+        sentences.append(f"uses functions that only one version has: {names}{ending}")
+    for detail in details_of(cause, details):
+        sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
+    return sentences
+
+
+def group_trainings(
+    traced: Sequence[Traced], causes: Mapping[str, Cause], details: Sequence[ChangedDetail]
+) -> list[list[Traced]]:
+    """Return lists of trainings that diverge at one line, in one value and for one cause.
+
+    A training without a cause, or that does not repeat itself, stands alone.
+    """
+    groups: dict[object, list[Traced]] = {}
+    for training in traced:
+        key: object = training.name
+        first, explanation = training.comparison.first, _cause(causes.get(training.name), details)
+        if first is not None and explanation and training.repeats:
+            places = tuple(
+                (event.kind, event.place) if event is not None else None
+                for event in (first.old, first.new)
+            )
+            key = (first.kind, first.part, places, tuple(explanation), tuple(training.notes))
+        groups.setdefault(key, []).append(training)
+    return list(groups.values())
+
+
+def _describe_others(traced: Sequence[Traced]) -> str:
+    """Return the head of a list of the trainings after the first."""
+    return f"{len(traced) - 1} more diverge at the same line, for the same reason"

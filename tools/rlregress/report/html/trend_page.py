@@ -1,0 +1,92 @@
+"""``trend.html``: many nightly runs as a page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from rlregress.model.trend_result import Row, Trend
+from rlregress.model.verdict import FORMULAS_HOLD, HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
+from rlregress.report import words
+from rlregress.report.html import figures
+from rlregress.report.html.page import (
+    Badge,
+    Card,
+    Facts,
+    Figure,
+    Heading,
+    Page,
+    Section,
+    Step,
+    Table,
+)
+from rlregress.report.trend_text import CLOSING, COLUMNS, date, shift_lines, table
+
+#: most histories that are drawn; the table has all
+_DRAWN = 12
+_MEANING = {
+    HOLDS: "The last checks found nothing worse than the baseline.",
+    FORMULAS_HOLD: "The last checks found every formula as documented; returns were not judged.",
+    IMPROVED: "The last checks found something better than the baseline, nothing worse.",
+    MOVED: "The last checks found a change that is neither better nor worse.",
+    REGRESSED: "Something regressed and did not recover.",
+    INCONCLUSIVE: "The last checks cannot tell.",
+}
+
+
+def page(trend: Trend, facts: Facts) -> Page:
+    """Return the page of many nights."""
+    histories = Section("all", "All that was judged", "", [Table(COLUMNS, table(trend))])
+    return Page(facts, [card(trend)], [_changes(trend), histories], closing=CLOSING)
+
+
+def card(trend: Trend) -> Card:
+    """Return the first screen."""
+    return Card(
+        f"{trend.dates[0][:10]} to {trend.dates[-1][:10]}",
+        Badge(trend.verdict),
+        _MEANING[trend.verdict],
+        [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend.left_out],
+        shift_lines(trend),
+        [],
+        [_step(trend)],
+    )
+
+
+def _step(trend: Trend) -> Step:
+    """Return the upgrade of the version that changed where something regressed."""
+    regressed = [row.shift for row in trend.changes if row.shift and row.verdict == REGRESSED]
+    for name, old, new in (version for shift in regressed for version in shift.versions):
+        command = ["rlregress", "upgrade", f"{name}=={old}", f"{name}=={new}"]
+        return Step("See what that version changed:", shlex.join(command))
+    if regressed:
+        return Step("No package changed in that night: read what else did, and its report.")
+    if trend.verdict == INCONCLUSIVE:
+        return Step("Read the report of the last check: it names what is missing.")
+    return Step("Nothing: go on.")
+
+
+def _changes(trend: Trend) -> Section:
+    """Return the histories that changed, each drawn."""
+    changed = [row for row in trend.changes if row.nights]
+    parts: list[object] = [shift_lines(trend)]
+    for row in changed[:_DRAWN]:
+        parts += [Heading(row.name), _figure(trend, row)]
+    hidden = len(changed) - _DRAWN
+    lead = f"{hidden} more histories changed: see the table." if hidden > 0 else ""
+    return Section("changes", "What changed", lead, parts)
+
+
+def _figure(trend: Trend, row: Row) -> Figure:
+    shift = row.shift if row.shift and row.shift.share is not None else None
+    change = (shift.night, shift.earliest, shift.latest) if shift else None
+    means = dict(zip(row.nights, row.means, strict=True))
+    days = [date[:10] for date in trend.dates]
+    text = f"{row.name} of {len(row.nights)} nights"
+    drawn = figures.nights(means, change, days, re.sub(r"\W+", "-", row.name), text)
+    rows = [[date(trend, night), words.number(mean)] for night, mean in means.items()]
+    caption = (
+        "Each circle is a night; lines are levels; where it changed is upright, its 95 % interval "
+        "shaded"
+    )
+    return Figure(drawn, caption, Table(("night", "mean"), rows, 1))

@@ -1,0 +1,226 @@
+"""The first screen of an upgrade: its verdict, each culprit with its lines, other counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rlregress.model import differences as model
+from rlregress.model import explain
+from rlregress.model.code import Changed
+from rlregress.model.differences import Entry
+from rlregress.model.recorded_traces import Traced
+from rlregress.model.upgrade_result import (
+    Cause,
+    OfFramework,
+    OfScript,
+    Upgrade,
+    explained,
+)
+from rlregress.report.html import traces_page
+from rlregress.report.html.page import Badge, Card, Culprit, SourcePair, Step
+from rlregress.report.words import count_words, join_some, leading
+
+#: most entries of one kind
+_LISTED = 4
+#: most rows of source of one culprit
+_ROWS = 3
+#: most characters of a reason; the page below has all of it
+_LONGEST = 160
+#: kinds of unchecked entries, those that may matter most first
+_KINDS = (
+    model.SCRIPT, model.TRAINING, model.RETURNS, model.FUNCTION, model.SAVED, model.DETAIL,
+    model.DEFAULT, model.ENVIRONMENT, model.CLASS, model.PUBLIC, model.REQUIREMENT, model.PACKAGE,
+    model.MODULE, model.FILE, model.WARNING,
+)  # fmt: skip
+#: kind -> common words for entries that differ; entries of other kinds have a line each
+_JOINED = {
+    model.PUBLIC: "{} gone or incompatible",
+    model.WARNING: "{} new",
+    model.PACKAGE: "{} no longer installed",
+}
+_STATES = {
+    model.DIFFERS: "{} in what differs",
+    model.BEYOND: "{} different on arguments that no training gave",
+    model.LOGS: "{} different in logs only",
+    model.CLOSE: "{} different by rounding only",
+    model.OLD_FAILED: "{} repaired",
+}
+
+
+def card(result: Upgrade, steps: Sequence[Step]) -> Card:
+    """Return the card of the whole upgrade."""
+    changes = _changes(result)
+    explained = {key for change in changes for key in change.entries}
+    unexplained = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
+    return Card(
+        "The upgrade",
+        Badge(result.verdict),
+        result.judgement.first_reason,
+        # a sentence of ``cut`` stands for all entries for which there was no time
+        [*result.cut, *_not_checked([e for e in result.entries if e.counts and not e.is_late])],
+        [*_differing(unexplained), *_accepted(result.entries)],
+        steps=steps,
+        share=result.judgement.share,
+        culprits=[change.culprit() for change in changes],
+        wide=True,
+    )
+
+
+# -- culprits --------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Change:
+    """A changed function with its effects.
+
+    Attributes:
+        of: the framework or script of the function.
+        names: names of the entries that it explains.
+    """
+
+    function: Changed
+    of: OfFramework | OfScript
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def entries(self) -> Iterator[tuple[str, str]]:
+        """Framework and name of the entries that it explains, and of its own."""
+        framework = self.of.name if isinstance(self.of, OfFramework) else ""
+        return ((framework, name) for name in (*self.names, " ".join(self.function.key)))
+
+    @property
+    def trainings(self) -> list[Traced]:
+        """Those that differ by it; empty: it is the culprit of none."""
+        all_trainings = self.of.traced if isinstance(self.of, OfFramework) else [self.of.held]
+        return [
+            training
+            for training in all_trainings
+            if isinstance(training, Traced) and training.name in self.names
+        ]
+
+    def culprit(self) -> Culprit:
+        """Return it as a card shows it."""
+        function, hunk = self.function, self.of.hunks.get(self.function)
+        line = (hunk and hunk.first_line) or int(function.place.rpartition(":")[2])
+        source = None
+        if hunk is not None and hunk.differing:
+            source = SourcePair(hunk.shortened(_ROWS), traces_page.SIDES)
+        effects = [*self._trainings(), *self._other_effects()]
+        return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
+
+    def _other_effects(self) -> Iterator[str]:
+        """Describe its effects on details and in direct calls."""
+        for detail in self.of.details.changed if isinstance(self.of, OfFramework) else ():
+            if (name := f"{detail.id} [{detail.scope}]") in self.names:
+                yield f"{name}: {detail.words}"
+        for own in self.of.executions:
+            if own.function == self.function and own.calls is not None and own.calls.arguments:
+                yield leading(str(own.calls), _LONGEST)
+
+    def _trainings(self) -> Iterator[str]:
+        groups: dict[tuple[str, str], list[Traced]] = {}
+        for traced in self.trainings:
+            how = _how(self.of.causes[traced.name])
+            groups.setdefault((how, _differs(traced)), []).append(traced)
+        for (how, differs), group in groups.items():
+            names = join_some([traced.name for traced in group], 3)
+            first = group[0].comparison.first
+            meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
+            meaning += f": {where}" if first and (where := explain.written(first)) else ""
+            because = f" ({meaning})" if meaning else ""
+            yield f"{names} {differs}{because}; {how}"
+
+
+def _how(cause: Cause) -> str:
+    """Describe the evidence that the first function of a cause is the culprit."""
+    if cause.alone is not None:
+        return "with its old code, the new version trains as the old one does"
+    if cause.movers:
+        return "with its old code, the training changes"
+    return "the first difference is in it"
+
+
+def _differs(traced: Traced) -> str:
+    return "differs by rounding only" if traced.word == "close" else traced.word
+
+
+def _changes(result: Upgrade) -> list[_Change]:
+    """Return changed functions by which something differs; those of most trainings first."""
+    parts: list[OfFramework | OfScript] = [*result.frameworks]
+    parts += [result.script] if result.script is not None else []
+    changes: list[_Change] = []
+    for part in parts:
+        own: dict[Changed, _Change] = {}
+        for name, (function, *_) in explained(part).items():
+            own.setdefault(function, _Change(function, part)).names.append(name)
+        changes += own.values()
+    return sorted(changes, key=lambda change: -len(change.trainings))
+
+
+# -- everything else -------------------------------------------------------------------------------
+
+
+def _differing(entries: Iterable[Entry]) -> list[str]:
+    """Describe differences without a culprit, the worst first, one line per kind."""
+    own = [entry for entry in entries if entry.state in model.DIFFERENT]
+    own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in own:
+        groups.setdefault((_kind(entry), entry.state), []).append(entry)
+    return [line for (kind, state), group in groups.items() for line in _lines(kind, state, group)]
+
+
+def _kind(entry: Entry) -> str:
+    """Return the kind of an entry. A requirement that is no longer installed is a package."""
+    gone = entry.kind == model.REQUIREMENT and model.is_gone(entry)
+    return model.PACKAGE if gone else entry.kind
+
+
+def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
+    template = _JOINED.get(kind) or (
+        _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
+    )
+    names = list(dict.fromkeys(entry.short for entry in group))
+    if template is not None and not (state == model.DIFFERS and group[0].reason):
+        text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
+        return [f"{text}: {join_some(names, _LISTED)}"]
+    lines = [_line(entry) for entry in group[:_LISTED]]
+    hidden = len(group) - _LISTED
+    return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
+
+
+def _line(entry: Entry) -> str:
+    """Describe an entry and the reason of its state."""
+    summary = entry.summary if entry.summary != "changed" else ""
+    fails = entry.state if entry.state == model.NEW_FAILS else ""
+    standing = f"({entry.standing})" if entry.standing else ""
+    text = " ".join(filter(None, (summary, standing)))
+    why = leading(entry.reason, _LONGEST)
+    return ": ".join(filter(None, (_name(entry), fails, text, why)))
+
+
+def _name(entry: Entry) -> str:
+    place = f", {entry.file}:{entry.line}" if entry.kind in model.CODE and entry.line else ""
+    return f"{entry.kind} {entry.short}{place}"
+
+
+def _accepted(entries: Iterable[Entry]) -> list[str]:
+    names = [entry.short for entry in entries if entry.accepted]
+    return [f"{len(names)} accepted: {join_some(names, _LISTED)}"] if names else []
+
+
+def _not_checked(entries: Iterable[Entry]) -> list[str]:
+    """Return what nothing executed and compared, what may matter most first."""
+    own = [entry for entry in entries if entry.state in model.INCOMPLETE]
+    # code that ran in part is more likely to be used than code that never ran
+    own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
+    return [_unchecked(entry) for entry in own]
+
+
+def _unchecked(entry: Entry) -> str:
+    line = _line(entry)
+    if line != _name(entry):
+        return line
+    note = entry.notes[0].partition(" (")[0] if entry.notes else ""
+    return "; ".join(filter(None, (f"{line}: {entry.state}", note)))

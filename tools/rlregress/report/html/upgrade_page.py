@@ -1,0 +1,566 @@
+"""``upgrade.html``: the verdict on the new version, compared with the old one."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rlregress.model import differences as model
+from rlregress.model import tones
+from rlregress.model.code import Hunk
+from rlregress.model.detail_answers import variant_words
+from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
+from rlregress.model.recorded_traces import NotTraced, in_words, missed, ranges
+from rlregress.model.upgrade_result import (
+    ABSENT,
+    ERROR,
+    FRAMEWORK,
+    LATE,
+    MOST_HUNKS,
+    NO_PROBE,
+    PACKAGE,
+    SUITE,
+    UNDOCUMENTED,
+    UNKNOWN_CODE,
+    ChangedDetail,
+    OfFramework,
+    OfScript,
+    ScriptNames,
+    Upgrade,
+    findings,
+)
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.report.html import returns_page, traces_page, upgrade_card
+from rlregress.report.html.page import (
+    Badge,
+    Card,
+    Facts,
+    Finding,
+    Folded,
+    Heading,
+    Page,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+from rlregress.report.words import count_words, join_some
+
+#: options that choose among trainings
+_OF_TRAININGS = ("--algorithm", "--scenario")
+#: why a probe gave no answer, in words
+_WHY = {
+    PACKAGE: "a package that it needs is missing",
+    ABSENT: "the framework has no such feature",
+    UNKNOWN_CODE: "the probe does not know the code of that version",
+    NO_PROBE: "there is no probe for that version",
+    SUITE: "this suite's own probe does not fit that version",
+    FRAMEWORK: "the framework raised an error",
+    ERROR: "the probe ended in an error",
+    LATE: "the time for it was over",
+}
+#: heading of the entries in a state.
+_TITLES = {
+    model.NOT_COMPARED: "Executed, but nothing of it is compared",
+    model.CANNOT: "Cannot run or be read here",
+    model.IN_PART: "Executed in part, same results",
+    model.NEW_FAILS: "The new version fails",
+    model.DIFFERS: "Differs",
+    model.BEYOND: "Differs on arguments that no training gave",
+    model.LOGS: "Differs in logs only",
+    model.CLOSE: "Close: differs by rounding",
+    model.OLD_FAILED: "The old version failed, the new one does not",
+    model.ONE_WAY: "Executed, same results, some branches one way only",
+    model.SAME: "Executed, same results, all branches",
+    model.OUTSIDE: "Outside of training",
+    model.NO_EFFECT: "No effect",
+}
+_STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OTHER}
+
+
+def cards(result: Upgrade, facts: Facts) -> list[Card]:
+    """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
+    parts: list[OfFramework | OfScript] = [*result.frameworks]
+    parts += [result.script] if result.script is not None else []
+    parts.sort(key=lambda part: model.ORDER.index(part.verdict))
+    part_cards = [
+        _card(result, part) if isinstance(part, OfFramework) else _script_card(result, part)
+        for part in parts
+    ]
+    overall_card = upgrade_card.card(result, _steps(result, facts.command))
+    if len(part_cards) > 1 or not part_cards:
+        return [overall_card, *part_cards]
+    (only,) = part_cards
+    cut = len(result.cut)  # first on the card, and so here
+    not_judged = [*overall_card.not_judged[:cut], *only.not_judged, *overall_card.not_judged[cut:]]
+    return [replace(overall_card, title=only.title, matters=only.matters, not_judged=not_judged)]
+
+
+def page(result: Upgrade, facts: Facts) -> Page:
+    """Return the page of an upgrade."""
+    sections = [
+        Section("cut", "Not checked in time", "The command stopped at its time limit; extend it "
+                "with --minutes.", [result.cut]),
+        Section("not-checked", "Not checked, whatever differs", "", [result.not_checked]),
+        _entries(result),
+    ]  # fmt: skip
+    for framework in result.frameworks:
+        name = framework.title if len(result.frameworks) > 1 else ""
+        sections += _framework(framework, name, facts.command)
+    if result.script is not None:
+        sections.append(Section("script", "Script", "", _script(result.script, facts.command)))
+    sections += [_costs(result), _not_executed(result), _sides(result)]
+    return Page(facts, cards(result, facts), sections)
+
+
+def title(result: Upgrade) -> str:
+    """Return both versions and the verdict."""
+    old, new = result.old.text, result.new.text
+    return f"{old} → {new}: {result.verdict}"
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def _card(result: Upgrade, framework: OfFramework) -> Card:
+    """Build the card of one framework; its changes are on the card of the upgrade."""
+    old_versions, new_versions = framework.versions
+    moved_versions = [
+        f"{name} {old_versions.get(name)} → {v}"
+        for name, v in new_versions.items()
+        if old_versions.get(name) != v
+    ]
+    judgement = framework.judgement.part_of(result.verdict)
+    same = "the same versions" if old_versions and new_versions else "versions not read"
+    return Card(
+        f"{framework.title}: {', '.join(moved_versions) or same}",
+        Badge(judgement.verdict),
+        # with a single part, this is the reason of the whole upgrade
+        judgement.first_reason if judgement.headline != result.judgement.headline else "",
+        list(_untrained(framework)),
+        matters=list(_matters(framework)),
+        share=judgement.share,
+    )
+
+
+def _untrained(framework: OfFramework) -> Iterable[str]:
+    """Describe the algorithms with differing trainings whose returns were not judged."""
+    trained = [] if framework.returns is None else framework.to_train
+    unexecuted = {name.partition(" ")[0] for name in framework.same_code}
+    algorithms = sorted({training.algorithm for training in framework.traced} | unexecuted)
+    untrained = [
+        name.upper() for name in algorithms if name not in trained or name not in framework.stored
+    ]
+    if untrained and framework.diverged:
+        yield f"Returns of {', '.join(untrained)}: not trained."
+
+
+def _matters(framework: OfFramework) -> Iterable[str]:
+    if framework.details.same:
+        yield f"{framework.details.same} details are the same in both versions."
+    if framework.returns is not None:
+        yield f"Returns of new: {framework.returns.verdict}."
+        fallen = [line for line in framework.returns.lines if REGRESSED in line.partition(";")[0]]
+        yield from fallen
+        if framework.returns.verdict in (INCONCLUSIVE, COULD_NOT_JUDGE):
+            yield from framework.returns.lines[:2]
+    elif framework.diverged:
+        yield "Whether agents learn as well was not checked: the new version was not trained."
+    elif framework.traced or framework.same_code:
+        count = len(framework.traced) + len(framework.same_code)
+        only_one = "training is the same on both versions, step by step, and so are its returns"
+        is_several = (
+            "trainings are the same on both versions, step by step, and so are their returns"
+        )
+        yield f"{count} {only_one if count == 1 else is_several}."
+    for detail in framework.details.changed:
+        if detail.consequence:
+            yield f"{detail.id}: {detail.consequence}"
+
+
+def _steps(result: Upgrade, command: str) -> list[Step]:
+    """Return the next steps. "Nothing to do" is said only if the verdict is unchanged."""
+    verdict = result.verdict
+    if verdict == model.UNCHANGED:
+        return [Step("Nothing: upgrade.")]
+    steps = []
+    if verdict == model.NEW_FAILS:
+        steps.append(_failure(result, command))
+    else:
+        steps += _needed(result)
+    steps += _gone(result)
+    culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
+    if any(framework.violated for framework in result.frameworks):
+        text = "Read the lines that changed: a formula is no longer the documented one."
+        steps.append(Step(text))
+    elif culprits and verdict != model.NEW_FAILS:
+        named = join_some(culprits, 3)
+        steps.append(Step(f"Read the change of {named}: is it what the release notes say?"))
+    elif not steps and any(e.state in model.DIFFERENT and e.counts for e in result.entries):
+        steps.append(Step("Read what differs: is it what the release notes say?"))
+    diverged = [
+        framework for framework in result.frameworks if framework.diverged and framework.to_train
+    ]
+    if any(framework.returns is None for framework in diverged) and verdict in (
+        model.CHANGED, model.NEW_FAILS
+    ):  # fmt: skip
+        without = [part for part in shlex.split(command) if part != "--no-returns"]
+        steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
+    incomplete = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
+    if incomplete:
+        steps.append(_incomplete(incomplete, result, command))
+    return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
+
+
+def _needed(result: Upgrade) -> Iterable[Step]:
+    """Suggest packages to install that the new version no longer installs and functions use."""
+    kinds = (model.REQUIREMENT, model.PACKAGE)
+    gone = [e for e in result.entries if e.kind in kinds and e.counts and e.notes]
+    if gone:
+        users = dict.fromkeys(note.removeprefix(model.NEEDED) for e in gone for note in e.notes)
+        names = list(dict.fromkeys(entry.name for entry in gone))
+        yield Step(
+            f"Install {' and '.join(names)}, which the new version no longer does, if you use "
+            f"{join_some(list(users), 4)}:",
+            f"pip install {' '.join(names)}",
+        )
+
+
+def _failure(result: Upgrade, command: str) -> Step:
+    """Suggest what to do about the error that ends a script or a training."""
+    failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
+    # scripts and trainings before their culprits, which may be left if an error is accepted
+    failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
+    error = failing[0]
+    text = f"{error.name} ends in {error.reason}."
+    missing_names = _missing_packages(result)
+    if missing_names:
+        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(missing_names)}"
+        names = ", ".join(missing_names)
+        return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
+                    "rest:", judged)  # fmt: skip
+    culprits = [f"{e.short} ({e.summary}, {e.file}:{e.line})" for e in failing if e.culprit]
+    if culprits:
+        text += f" It does not with the old code of {join_some(culprits, 3)}."
+    own = "Change that line" if error.kind == model.SCRIPT else "Do not upgrade yet"
+    return Step(f"{text} {own}, or report it upstream.")
+
+
+def _gone(result: Upgrade) -> Iterable[Step]:
+    """Suggest what to do about names that are gone, and where a script has them."""
+    names = result.script.names if result.script is not None else None
+    gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
+    named = join_some([entry.short for entry in gone if entry.counts], 3)
+    if names is not None and (names.lines or (named and result.verdict != model.NEW_FAILS)):
+        yield Step(_describe_script_names(names, named))
+    elif names is None and named and result.verdict != model.NEW_FAILS:
+        yield Step(f"Search your code for what is gone or incompatible: {named}.")
+
+
+def _describe_script_names(names: ScriptNames, named: str) -> str:
+    """Describe where a script uses names that are gone or incompatible.
+
+    Args:
+        named: what is gone or incompatible, in words.
+    """
+    unread = f"; {join_some(list(names.unread))} could not be read" if names.unread else ""
+    if names.lines:
+        lines = [f"{line.file}:{line.line} {line.text} ({line.why})" for line in names.lines]
+        verb = "names" if len(lines) == 1 else "name"
+        return (
+            f"Change {count_words(len(lines), 'line')} that {verb} what is gone or incompatible: "
+            f"{join_some(lines, 3)}{unread}."
+        )
+    files = join_some(list(names.files), 4) or "the script"
+    verb = "name" if len(names.files) > 1 else "names"
+    return (
+        f"Search your other code: {files} {verb} nothing of what is gone or incompatible "
+        f"({named}){unread}."
+    )
+
+
+def _missing_packages(result: Upgrade) -> list[str]:
+    """Return packages that are no longer installed and that an error names."""
+    reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
+    missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
+    gone = [e.name for e in result.entries if e.kind == model.PACKAGE and e.state == model.DIFFERS]
+    return [name for name in gone if any(name in reason for reason in missing)]
+
+
+def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> Step:
+    """Suggest how to execute unexecuted pieces, or name why checks have no result.
+
+    Args:
+        unfinished: entries that count and were not fully checked.
+    """
+    if result.cut:
+        longer_command = returns_page.without(command, "--minutes")
+        return Step("Give it more time, which goes on with what was recorded:", longer_command)
+    pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
+    if not pieces:
+        names = join_some([entry.short for entry in unfinished], 3)
+        return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
+    idle = model.idle_packages(result.entries)
+    idle_text = f" of {', '.join(idle)}" if idle else ""
+    were = "was" if len(pieces) == 1 else "were"
+    text = (
+        f"{count_words(len(pieces), 'changed piece')}{idle_text} {were} not executed and compared "
+        "as a whole;"
+    )
+    modules = {idle_text.module for idle_text in result.frameworks}
+    foreign = {name for name in idle if name.replace("-", "_") not in modules}
+    given_arguments = shlex.split(command)
+    if "--scenario" in given_arguments and "--script" not in given_arguments and not foreign:
+        return Step(f"{text} trace every scenario:", returns_page.without(command, "--scenario"))
+    is_whole = returns_page.without(returns_page.without(command, "--algorithm"), "--script")
+    return Step(
+        f"{text} if you use any, trace a script that does:", f"{is_whole} --script yours.py"
+    )
+
+
+def _script_card(result: Upgrade, script: OfScript) -> Card:
+    training = script.held
+    text = str(training) if isinstance(training, NotTraced) else training.word
+    own = script.judgement.part_of(result.verdict)
+    sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
+    return Card(training.name, Badge(own.verdict), sentence, share=own.share)
+
+
+# -- below -----------------------------------------------------------------------------------------
+
+
+def _entries(result: Upgrade) -> Section:
+    """Return all entries that differ, folded by file, and counts of the others."""
+    parts: list[object] = [[f"Accepted, but no entry has this key any more: {key}"
+                            for key in result.stale]]  # fmt: skip
+    for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
+        own = [entry for entry in result.entries if entry.state == state]
+        for title, of_title in titled(own).items():
+            parts.append(Heading(f"{title} ({len(of_title)})"))
+            files: dict[str, list[Entry]] = {}
+            for listed_entry in of_title:
+                files.setdefault(listed_entry.file or listed_entry.kind, []).append(listed_entry)
+            parts += [
+                Folded(f"{file} ({len(of_file)})", [_table(of_file)])
+                for file, of_file in files.items()
+            ]
+    lead = (
+        "Every difference between the two versions, and every check, in the one state it ended in."
+    )
+    return Section("entries", "Everything that differs", lead, parts)
+
+
+def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return title of a list -> its entries; unexecuted entries are listed by their progress."""
+    lists: dict[str, list[Entry]] = {}
+    for entry in entries:
+        title = (
+            model.unexecuted_title(entry) if entry.state == model.NEVER else _TITLES[entry.state]
+        )
+        lists.setdefault(title, []).append(entry)
+    return lists
+
+
+def _notes(entry: Entry) -> list[str]:
+    accepted = [f"accepted: {entry.accepted}"] if entry.accepted else []
+    return [*filter(None, [entry.standing]), *accepted, *entry.notes[:4]]
+
+
+def _table(entries: Sequence[Entry]) -> Table:
+    rows = [
+        [entry.kind, entry.name if entry.kind not in model.CODE else entry.short, entry.summary,
+         entry.reason or join_some(list(entry.by), 4), "; ".join(_notes(entry)), entry.key]
+        for entry in entries
+    ]  # fmt: skip
+    return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
+
+
+def _framework(framework: OfFramework, name: str, command: str) -> list[Section]:
+    key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
+    details = framework.details
+    probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
+    sections = [
+        Section(f"not-asked-{key}", f"Not compared{title_suffix}", "",
+                _not_probed(framework)),
+        Section(f"details-{key}", f"Details that differ{title_suffix}", probed,
+                _details(framework)),
+        Section(f"traces-{key}", f"Traces{title_suffix}", "", _traces(framework, command)),
+        Section(f"code-{key}", f"Source of what differs{title_suffix}",
+                "What nothing has executed comes first, "
+                "folded.", [*_code(framework), *_calls(framework)]),
+    ]  # fmt: skip
+    if framework.returns is not None:
+        title_ = f"Returns of the new version{title_suffix}"
+        section = returns_page.section(
+            f"returns-{key}", title_, framework.returns.verdicts, framework.returns.runs,
+            f"rlregress check --framework {framework.name.partition('@')[0]}",
+        )  # fmt: skip
+        lead = "The new version's runs are the new ones."
+        parts = [list(framework.returns.lines), *section.parts]
+        sections.append(Section(section.id, title_, lead, parts))
+    return sections
+
+
+def _not_probed(framework: OfFramework) -> list[object]:
+    kinds: Counter[tuple[str, str, str]] = Counter()
+    for missing in framework.details.not_probed:
+        is_known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
+        why = _WHY[missing.error_origin if is_known else missing.why]
+        place = f" ({missing.place})" if missing.place else ""
+        kinds[missing.side, why, f"{missing.text}{place}"] += 1
+    rows = [[in_words(side), why, text, count]
+            for (side, why, text), count in kinds.most_common()]  # fmt: skip
+    absent = [
+        f"{missing.id} [{missing.scope}]: {missing.text}" for missing in framework.details.absent
+    ]
+    return [
+        Table(("version", "why", "message", "details"), rows, 1),
+        Folded(f"{count_words(len(absent), 'detail')} about what neither version has", [absent]),
+    ]
+
+
+def _details(framework: OfFramework) -> list[object]:
+    changed = [execution.function for execution in framework.executions]
+    elements: list[object] = []
+    for finding in findings(framework.details.changed, changed):
+        hunks = [framework.hunks[f] for f in finding.functions[:2] if f in framework.hunks]
+        for number, detail in enumerate(finding.details):
+            # details with one cause have one source
+            elements.append(_detail(framework, detail, hunks if number == 0 else []))
+    return elements
+
+
+def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Finding:
+    stands = framework.standing.get((detail.id, detail.scope), UNDOCUMENTED)
+    documented = framework.documented.get((detail.id, detail.scope), ())
+    lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
+    lines += [f"Documented: {'; '.join(documented)}"] if documented else []
+    return Finding(
+        f"{detail.id} [{detail.scope}]",
+        Badge(stands, _STANDING[stands]),
+        [line for line in lines if line],
+        [(side, variant_words(answer.text), meaning)
+         for side, answer, meaning in zip(
+             traces_page.SIDES, (detail.old, detail.new), detail.meanings, strict=True)],
+        [SourcePair(hunk, traces_page.SIDES) for hunk in hunks],
+    )  # fmt: skip
+
+
+def _traces(framework: OfFramework, command: str) -> list[object]:
+    shown = [
+        t for t in framework.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats
+    ]
+    equal = [t.name for t in framework.traced if t not in shown]
+    differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
+    absent = [str(training) for training in framework.not_traced if not training.counts]
+    return [
+        traces_page.table(shown),
+        Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
+        Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
+               [list(framework.same_code)]),
+        *(
+            traces_page.finding(
+                group, framework.causes.get(group[0].name), framework.details.changed,
+                _training_command(command, group[0].name),
+            )
+            for group in traces_page.group_trainings(
+                differing, framework.causes, framework.details.changed
+            )
+        ),
+        Folded("Not supported by one version, or by both", [absent]),
+    ]  # fmt: skip
+
+
+def _training_command(command: str, training: str) -> str:
+    """Return the command of an upgrade, restricted to one training."""
+    algorithm, _, scenario = training.partition(" ")
+    shortened = returns_page.without(command, *_OF_TRAININGS)
+    return f"{shortened} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
+
+
+def _code(framework: OfFramework) -> list[object]:
+    idle = {entry.name for entry in framework.unexecuted if not entry.ran}
+    parts: list[object] = []
+    for heading, ran in (("Never executed", False), ("Executed", True)):
+        own = [r for r in framework.executions if (" ".join(r.function.key) not in idle) == ran]
+        hunks = [
+            framework.hunks[r.function] for r in own[:MOST_HUNKS] if r.function in framework.hunks
+        ]
+        pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in hunks if hunk.groups]
+        parts += [Heading(f"{heading} ({len(pairs)})"), *pairs]
+    return parts
+
+
+def _calls(part: OfFramework | OfScript) -> list[object]:
+    """Describe differences in direct calls, and how many mutants would have been detected."""
+    calls = [f"{execution.function}: {execution.calls}" for execution in part.executions
+             if execution.calls is not None and execution.calls.arguments]  # fmt: skip
+    parts: list[object] = [Heading("Functions that differ when they are called directly"), calls]
+    if part.proof is not None:
+        proof = part.proof
+        calls_note = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
+        sentence = (
+            f"Of {count_words(proof.faults, 'mutant')} of "
+            f"{count_words(proof.functions, 'changed function')} "
+            f"{proof.detected} would have been detected ({proof.share:.0%}){calls_note}."
+        )
+        parts += [
+            Heading("Mutants"),
+            [sentence],
+            Folded("Would not have been detected, because no training executes the line",
+                   [list(proof.not_run)]),
+            Folded("Executed, and would not have been detected", [list(proof.unseen)]),
+            Folded("Could not be injected, and do not count", [list(proof.misfits)]),
+        ]  # fmt: skip
+    return parts
+
+
+def _script(result: OfScript, command: str) -> list[object]:
+    lines = result.names.lines if result.names is not None else ()
+    parts: list[object] = [
+        Heading("Lines that name what is gone or incompatible"),
+        [f"{line.file}:{line.line} {line.text}: {line.why}" for line in lines],
+        *_calls(result),
+    ]
+    if isinstance(result.held, NotTraced):
+        return [[str(result.held)], *parts]
+    cause = result.causes.get(result.held.name)
+    finding = traces_page.finding([result.held], cause, (), command)
+    return [traces_page.table([result.held]), finding, *parts]
+
+
+def _costs(result: Upgrade) -> Section:
+    rows = [
+        [cost.name, cost.ratio, cost.turns,
+         f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.larger else ''}"]
+        if cost.turns
+        else [cost.name, cost.ratio, 0, ""]
+        for cost in result.costs
+    ]  # fmt: skip
+    head = ("training", "CPU time, new over old (95 % interval)", "turns", "memory in MiB")
+    lead = "A hint: rlregress check --throughput measures many runs."
+    return Section("costs", "Time and memory", lead, [Table(head, rows)])
+
+
+def _not_executed(result: Upgrade) -> Section:
+    rows = [[file, ranges(numbers)] for file, numbers in missed(result.traced).items()]
+    excluded = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
+    parts = [
+        Folded(f"Lines in {count_words(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
+        Folded(f"Branches, clamps and masks taken one way only: {len(excluded)}", [excluded]),
+    ]
+    lead = "Equal traces say nothing about these lines of the new version."
+    return Section("not-reached", "What the traces did not execute", lead, parts)
+
+
+def _sides(result: Upgrade) -> Section:
+    rows = [[name, old, new] for name, (old, new) in result.differing.items()]
+    parts = [
+        [line.strip() for side in (result.old, result.new) for line in side.lines],
+        Table(("package", *traces_page.SIDES), rows),
+    ]
+    lead = "Both versions ran on the machine that is named above."
+    return Section("sides", "Versions", lead, parts)

@@ -1,0 +1,63 @@
+"""A verdict in five lines, for a chat or a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rlregress.report.html.page import Card, Facts, Step
+
+#: most characters of one line; sentences that do not fit are counted
+_MOST = 280
+
+
+def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] = ()) -> list[str]:
+    """Return verdict, unjudged parts, changes, next steps, and the path of the report.
+
+    Args:
+        report: path of the page.
+        own: results of the user's own script and file, one line each.
+    """
+    has_several = len(cards) > 1
+    return [
+        facts.title,
+        *own,
+        _line("Not judged", _first_sentences(cards, has_several, "not_judged")),
+        _line("What changed", _first_sentences(cards, has_several, "changed")),
+        _line("Next", steps(cards)),
+        f"{facts.started}, {facts.duration}, {facts.machine}: {report}",
+    ]
+
+
+def steps(cards: Sequence[Card], most: int = 1) -> list[str]:
+    """Return the next steps in words, with commands."""
+    return [f"{step.text} {step.command}".strip() for step in first_steps(cards, most)]
+
+
+def first_steps(cards: Sequence[Card], most: int = 1) -> list[Step]:
+    """Return the first steps of each card; identical ones once."""
+    return list(dict.fromkeys(step for card in cards for step in card.steps[:most]))
+
+
+def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> list[str]:
+    """Return the first sentence of each card with the number of its others, the worst first."""
+    sentences: list[str] = []
+    for card in cards:
+        card_sentences = list(getattr(card, name))
+        if name == "changed":
+            card_sentences = [culprit.title for culprit in card.culprits] + card_sentences
+        if card_sentences:
+            ending = f" (and {len(card_sentences) - 1} more)" if card_sentences[1:] else ""
+            title = f"{card.title.partition(' (')[0]}: " if has_several else ""
+            sentences.append(f"{title}{card_sentences[0].rstrip('.')}{ending}")
+    return sentences
+
+
+def _line(title: str, sentences: Sequence[str]) -> str:
+    """Return as many whole sentences as fit, at least one, and the number of others."""
+    texts = [" ".join(text.split()).rstrip(".") for text in sentences]
+    for room in range(len(texts), 0, -1):
+        ending = [f"and {len(texts) - room} more"] if room < len(texts) else []
+        line = f"{title}: {'; '.join([*texts[:room], *ending])}."
+        if len(line) <= _MOST or room == 1:
+            return line
+    return f"{title}: nothing."

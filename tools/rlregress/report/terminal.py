@@ -1,0 +1,74 @@
+"""Lines that a session of pytest prints in addition to pytest's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rlregress.report import words
+
+
+def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the verdicts of a session, by cell and group; empty without any."""
+    lines = words.lines(verdicts)
+    return ["", "verdicts on returns and secondary quantities", *lines] if lines else []
+
+
+def interrupted(store: Path) -> str:
+    """Describe the results kept from an interrupted session."""
+    return (
+        f"interrupted; finished trainings are kept in {store}, and the same command continues "
+        "from there"
+    )
+
+
+def nothing_left(options: Sequence[str]) -> str:
+    """Suggest how to proceed when the options exclude every test.
+
+    Args:
+        options: those that select among the tests, with their values.
+    """
+    return (
+        f"no test is left after {', '.join(options)}: no test of the named files fits all of them; "
+        "leave one of these options out, or name other files or folders, such as tests_unit"
+    )
+
+
+def nothing_collected(named: Sequence[str]) -> str:
+    """Suggest how to proceed when no tests exist and no option excluded any.
+
+    Args:
+        named: files and folders, as they were given.
+    """
+    return (
+        f"no test was collected from {', '.join(named)}: it holds no tests; name other files or "
+        "folders, such as tests_unit, tests_behavior or tests_performance"
+    )
+
+
+def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
+    """Describe a recorded run in one line."""
+    return (
+        f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"{record['final_return']}{words.critic(record.get('critic'))}"
+    )
+
+
+def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: float) -> str:
+    """Describe a finished run in one line, with the time left for the first look.
+
+    Args:
+        done: runs that have ended.
+        most: runs if every cell comes to the last look.
+    """
+    record = entry["record"]
+    spent = record["time"].get("wall_seconds", 0.0)
+    rate = record["time"].get("steps_per_cpu_second")
+    returned = words.number(record["final_return"])
+    remaining = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
+    return (
+        f"[{done}/{most}] {record['cell']} seed {record['seed']}: {record['status']}, return "
+        f"{returned}{words.critic(record.get('critic'))}, {spent:.0f} s at {rate or 0:.0f} steps "
+        f"per CPU second{remaining}"
+    )

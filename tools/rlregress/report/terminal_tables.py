@@ -1,0 +1,50 @@
+"""Tables of a page on a terminal."""
+
+from __future__ import annotations
+
+import re
+
+from rich import table as rich_tables
+from rich.console import Console
+from rich.text import Text
+
+from rlregress.report.html.page import Table
+
+#: columns of a table in a file or a pipe
+_WIDTH_OF_FILES = 150
+
+
+def console() -> Console:
+    """Return the terminal, or a file with its width."""
+    width = None if Console().is_terminal else _WIDTH_OF_FILES
+    return Console(width=width, highlight=False, markup=False)
+
+
+def show(table: Table, title: str = "", lines: bool = True) -> None:
+    """Print a table; a path that does not fit is broken between its parts.
+
+    Args:
+        lines: whether there is a line between two rows.
+    """
+    terminal = console()
+    rich_table = rich_tables.Table(title=title, show_lines=lines)
+    for name in table.head:
+        rich_table.add_column(name, overflow="fold")
+    widest = (terminal.width - 1) // len(table.head) - 3
+    for row in table.rows:
+        rich_table.add_row(*(Text(broken(str(cell), widest)) for cell in row))
+    terminal.print(rich_table)
+
+
+def broken(text: str, room: int) -> str:
+    """Return a text whose words have line breaks between their parts where there is no room."""
+    return re.sub(r"[^\s]+", lambda word: _broken_word(word[0], room), text)
+
+
+def _broken_word(word: str, room: int) -> str:
+    lines = [""]
+    for part in re.findall(r"[^/._]*[/._]*", word) if len(word) > room else [word]:
+        if lines[-1] and len(lines[-1] + part) > room:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)

@@ -1,0 +1,129 @@
+"""The changes of an upgrade, each with its place in the user's repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rlregress.model import differences as model
+from rlregress.model.code import Changed, Hunk
+from rlregress.model.differences import Entry
+from rlregress.model.upgrade_result import Upgrade, explained
+from rlregress.model.verdict import REGRESSED
+from rlregress.report.words import join_some
+
+ERROR, WARNING, NOTICE = "error", "warning", "notice"
+LEVELS = (ERROR, WARNING, NOTICE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that changed.
+
+    Attributes:
+        level: error, warning or notice.
+        check: what found it: "detail sac.critic_loss.scale", "training", "default", "returns".
+        file: below the top of the repository; empty: it has no place there.
+        line: from 1.
+    """
+
+    level: str
+    check: str
+    title: str
+    message: str
+    file: str = ""
+    line: int = 1
+
+
+def ordered(all_findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings: the worst first, and within a level those with a place first."""
+    return sorted(all_findings, key=lambda item: (LEVELS.index(item.level), not item.file))
+
+
+def below(path: Path, top: Path) -> str:
+    """Return the path below the top of a repository; empty if it is elsewhere."""
+    try:
+        return path.resolve().relative_to(top.resolve()).as_posix()
+    except (ValueError, RuntimeError):  # the latter is that of a loop of links
+        return ""
+
+
+@dataclass(frozen=True)
+class PinnedRepository:
+    """The one that the upgrade is a change of.
+
+    Attributes:
+        top: its folder, absolute.
+        lock: the lock file of the new version, below it; empty: there is none.
+        pins: package -> line of the lock file.
+    """
+
+    top: Path
+    lock: str = ""
+    pins: Mapping[str, int] = field(default_factory=dict)
+
+    def pin(self, packages: Iterable[str]) -> tuple[str, int]:
+        """Return the lock file and the line that pins the first of these packages; else line 1."""
+        lines = (self.pins[package] for package in packages if package in self.pins)
+        return self.lock, next(lines, 1)
+
+    def place(self, functions: Iterable[Changed], hunks: Mapping[Changed, Hunk]) -> tuple[str, int]:
+        """Return file and line of the first changed function that lies in the repository.
+
+        ("", 1): none does.
+        """
+        for function in functions:
+            path, own = function.paths[1], function.new
+            if path is not None and own is not None and (file := below(path, self.top)):
+                line = hunks[function].first_line if function in hunks else None
+                return file, line or own.first
+        return "", 1
+
+
+def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
+    """Return every entry that differs, the worst first; for code, only what no training shows.
+
+    Its place is the function in a working tree, or the line of the pin in a lock file.
+    """
+    functions: dict[tuple[str, str], Sequence[Changed]] = {}
+    hunks: dict[Changed, Hunk] = {}
+    pinned = {"": sorted(result.pinned)}
+    for framework in result.frameworks:
+        functions |= {(framework.name, name): own for name, own in explained(framework).items()}
+        hunks.update(framework.hunks)
+        pinned[framework.name] = list(framework.versions[1])
+    # trainings that diverge at one place are one finding
+    groups: dict[object, list[tuple[Entry, tuple[str, int]]]] = {}
+    for entry in result.entries:
+        is_code = entry.kind in model.CODE and entry.state != model.BEYOND
+        if entry.state in model.DIFFERENT and not entry.accepted and not is_code:
+            place = repository.place(functions.get((entry.framework, entry.name), ()), hunks)
+            place = place if place[0] else repository.pin(pinned.get(entry.framework, ()))
+            related = (entry.framework, entry.verdict, place)
+            key = related if entry.kind == model.TRAINING else entry
+            groups.setdefault(key, []).append((entry, place))
+    return ordered(
+        _finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
+    )
+
+
+def _finding(group: Sequence[Entry], file: str, line: int) -> Finding:
+    entry = group[0]
+    level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
+    check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"
+    other_names = join_some([further.name for further in group[1:]], 5)
+    texts = (
+        entry.summary,
+        entry.reason,
+        entry.standing,
+        other_names and f"the same: {other_names}",
+    )
+    return Finding(
+        level.get(entry.verdict, NOTICE),
+        check,
+        f"{entry.framework or 'upgrade'}: {entry.title}",
+        "; ".join(filter(None, (entry.state, *texts))),
+        file,
+        line,
+    )

@@ -1,0 +1,164 @@
+"""Record traces in processes of their own, twice where a trace has to repeat itself."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.inside import child_environment
+from rlregress.model.explain import Repeated
+from rlregress.model.recorded_traces import Trace, in_words
+from rlregress.trace import child_processes, trace_reader
+from rlregress.trace.trace_comparison import compare, without_unsteady
+
+#: not with -m, which puts the working directory before the packages of the side.
+_START = (
+    "import sys; del sys.path[0]; from rlregress.inside.{module} import main; "
+    "sys.exit(main(sys.argv[1:]))"
+)
+#: the folder of the module that hides distributions as an interpreter starts.
+_HIDDEN = Path(__file__).parents[1] / "inside" / "hidden"
+
+
+@dataclass(frozen=True)
+class Side:
+    """An environment to record in.
+
+    Attributes:
+        python: the interpreter.
+        paths: put first on the path of modules, such as an overlay with another version.
+        variables: of the environment, such as the folder of a checkout.
+        hidden: distributions that are not found, although they lie on the path.
+        hidden_modules: the dotted names that are imported from them.
+        portable: the bits are those of every processor; see ``inside.arithmetic``.
+    """
+
+    label: str
+    python: str = field(default_factory=lambda: sys.executable)
+    paths: Sequence[str] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    hidden: Sequence[str] = ()
+    hidden_modules: Sequence[str] = ()
+    portable: bool = False
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables of a process: one thread, fixed hashes, nothing of pytest."""
+        variables = child_environment.make_environment(
+            self.variables, compiled=False, portable=self.portable
+        )
+        paths = [*self.paths, str(suite.library())]
+        if self.hidden or self.hidden_modules:
+            names = {"modules": self.hidden_modules, "distributions": self.hidden}
+            variables["RLREGRESS_HIDDEN"] = json.dumps(names)
+            # first, and it takes itself from the path: another sitecustomize would run in its place
+            paths.insert(0, str(_HIDDEN))
+        variables["PYTHONPATH"] = os.pathsep.join(paths)
+        # it would leave no folder of the process to be taken from the path; see _START
+        variables.pop("PYTHONSAFEPATH", None)
+        variables["PYTHONDONTWRITEBYTECODE"] = "1"
+        return variables
+
+
+def current_paths() -> tuple[str, ...]:
+    """Return the entries before the installed packages in this process's path: changed copies."""
+    installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
+    library = str(suite.library())
+    path_entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return tuple(p for p in path_entries if p and p not in installed and p != library)
+
+
+def start(module: str, side: Side, job: Path) -> list[str]:
+    """Return the command that runs a module of ``inside`` on a version."""
+    return [side.python, "-c", _START.format(module=module), str(job)]
+
+
+def current(label: str, portable: bool = False) -> Side:
+    """Return the environment of this process, or the same in portable arithmetic."""
+    return Side(label, paths=current_paths(), portable=portable)
+
+
+class Killed(UserError):
+    """A signal ended the process of a recording.
+
+    Attributes:
+        signal: its name.
+        message: what the process wrote to standard error.
+    """
+
+    def __init__(self, label: str, signal: str, message: str) -> None:
+        super().__init__(
+            f"no trace was recorded on {in_words(label)}: the process was ended by {signal}"
+        )
+        self.signal, self.last_words = signal, message
+
+
+def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None = None) -> Trace:
+    """Record one trace in a process of its own.
+
+    Args:
+        until: the time at which the process is ended.
+
+    Raises:
+        OutOfTime: it was.
+        Killed: a signal ended the process.
+        UserError: the process ended without a trace.
+    """
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+        path = Path(folder) / "job.json"
+        full_job = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
+        if side.portable:
+            full_job["portable"] = True
+        path.write_text(json.dumps(full_job), encoding="utf-8")
+        completed = child_processes.call(
+            start("trace_worker", side, path),
+            side.environment(),
+            folder if job.get("script") is None else None,
+            until,
+        )
+    if completed.returncode < 0:
+        raise Killed(side.label, signal.Signals(-completed.returncode).name, completed.stderr)
+    if completed.returncode or not output.is_file():
+        text = child_processes.last_words(completed.stderr)
+        raise UserError(f"no trace was recorded on {in_words(side.label)}: {text}")
+    return trace_reader.load(output)
+
+
+def check_trained(trace: Trace, label: str) -> None:
+    """Raise UserError if nothing was traced, and nothing failed either."""
+    if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
+        raise UserError(
+            f"nothing was traced on {in_words(label)}: no environment step and no optimiser step; "
+            "expected a script that trains with PyTorch on environments of gymnasium"
+        )
+
+
+def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
+    """Record a trace, and again: one that does not repeat itself is not evidence.
+
+    Raises:
+        UserError: the process ended without a trace, or nothing was traced.
+    """
+    first = record(job, output, side)
+    check_trained(first, side.label)
+    repeated = repeat(job, first, side)
+    if repeated.trace.unsteady:
+        trace_reader.rewrite_header(output, repeated.trace)
+    return repeated
+
+
+def repeat(job: Mapping[str, Any], first: Trace, side: Side) -> Repeated:
+    """Record a trace again and compare both."""
+    with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+        repetition = record(job, Path(folder) / "again.trace", side)
+    first = without_unsteady(first, repetition)
+    return Repeated(trace=first, with_itself=compare(first, repetition), repetition=repetition)

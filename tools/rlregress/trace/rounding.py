@@ -1,0 +1,165 @@
+"""Rounding, measured by copies of the old version that differ in the last bits alone.
+
+Where two traces first differ by little, the old version is recorded again, several times, with the
+numbers of that event moved by one unit in the last place, up or down at random. Deviations of the
+new version up to a few times those of the copies, within the same update, are rounding.
+
+From some event on a copy may do something else than the old version, such as take another action.
+The new version is compared with the copies that do not. Where it departs after a copy has, rounding
+may be the reason: it is not called a change. What follows is not compared, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
+from rlregress.trace.align import event_differences
+from rlregress.trace.trace_comparison import (
+    EXACT,
+    GROWN,
+    INCIDENTAL,
+    KINDS,
+    find_other_words,
+)
+
+#: copies of the old version, and how many times further than those the new one may go.
+COPIES, FURTHER = 8, 4.0
+#: relative size of a first difference up to which it may be one of rounding, and below which it is.
+_SMALL, _UNIT = 1e-4, 1e-6
+
+
+def find_rounding_start(comparison: Comparison) -> int | None:
+    """Return the number of the old event at which rounding may begin; None: it explains nothing.
+
+    It explains no difference in logs, names, types or shapes.
+    """
+    first = comparison.rounding or comparison.first
+    if comparison.verdict == "equal" or first is None or first.old is None or first.new is None:
+        return None
+    if comparison.interface is not None or first.part in (*EXACT, ""):
+        return None
+    if first.old.kind in INCIDENTAL or first.gap > _SMALL:
+        return None
+    return first.old.index
+
+
+def measure_rounding(
+    comparison: Comparison, old: Trace, new: Trace, copies: Sequence[Trace]
+) -> Comparison:
+    """Return a comparison of two traces with rounding measured.
+
+    Args:
+        comparison: without it.
+        copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
+    """
+    old_events, new_events = _main(old), _main(new)
+    complete = [copy for copy in copies if _is_complete(copy, old)]
+    # an error of one version alone is none
+    if not complete or bool(new.failure) != bool(old.failure):
+        return comparison
+    deviations = [_find_deviations(old_events, _main(copy)) for copy in complete]
+    ends, limits = [*map(len, deviations)], _find_limits(old_events, deviations)
+    departure = _find_excess(old_events, new_events, limits)
+    number, part = departure or (len(limits), "")
+    if departure is not None and number < min(ends):
+        if comparison.verdict == "diverged" or not part:
+            return comparison
+        x, y = old_events[number], new_events[number]
+        kind, before = KINDS.get((x.kind, part), "data"), tuple(old_events[:number][-3:])
+        first = Divergence(kind=kind, part=part, old=x, new=y, before=before)
+        return replace(comparison, verdict="diverged", first=first, rounding=comparison.first)
+    first_rounding = comparison.rounding or comparison.first
+    old_part, new_part = _cut_trace(old, number), _cut_trace(new, number)
+    up_to_departures = [
+        (_cut_trace(old, min(end, number)), _cut_trace(copy, min(end, number)))
+        for copy, end in zip(complete, ends, strict=True)
+    ]
+    words = _find_other_words(old_part, new_part, up_to_departures)
+    if words is not None:
+        return replace(comparison, verdict="diverged", first=words, rounding=first_rounding)
+    if comparison.verdict == "diverged":
+        compared = len(old_part.events)
+        remaining = max(len(old.events) - compared, len(new.events) - len(new_part.events))
+        comparison = replace(comparison, compared=compared, not_compared=remaining)
+    # what is close by the usual limits is compared to its end
+    return replace(comparison, verdict="close", first=first_rounding, rounding=None, growth=())
+
+
+def _cut_trace(trace: Trace, number: int) -> Trace:
+    """Return the events before one of its main events; all of them if there is no such event."""
+    main = _main(trace)
+    return replace(
+        trace, events=trace.events[: main[number].index] if main[number:] else trace.events
+    )
+
+
+def _find_other_words(
+    old: Trace, new: Trace, copies: Iterable[tuple[Trace, Trace]]
+) -> Divergence | None:
+    """Return the first incidental event that differs by more than numbers, and in no copy.
+
+    Args:
+        copies: the old version and each copy, up to where the two do the same.
+    """
+    in_copies = {key for pair in copies for key in find_other_words(*pair)}
+    divergences = find_other_words(old, new)
+    return next((d for key, d in divergences.items() if key not in in_copies), None)
+
+
+def _is_complete(copy: Trace, old: Trace) -> bool:
+    """Return whether a copy was recorded as far as the old version.
+
+    Where an error or a time limit ends a copy, rounding has decided nothing.
+    """
+    is_cut = bool(copy.header.get("stopped")) and len(copy.events) < len(old.events)
+    return bool(copy.failure) == bool(old.failure) and not is_cut
+
+
+def _main(trace: Trace) -> list[Event]:
+    return [event for event in trace.events if event.kind not in INCIDENTAL]
+
+
+def _find_deviations(old: Sequence[Event], copy: Sequence[Event]) -> list[float]:
+    """Return how far each event of a copy deviates, up to where it does something else."""
+    deviations: list[float] = []
+    for x, y in zip(old, copy, strict=False):
+        largest = max((gap for _, gap in event_differences(x, y)), default=0.0)
+        if x.key != y.key or largest > GROWN:
+            break
+        deviations.append(largest)
+    return deviations
+
+
+def _find_limits(old: Sequence[Event], deviations: Sequence[Sequence[float]]) -> list[float]:
+    """Return for each event the allowed deviation, up to where the last copy departs.
+
+    As far as the furthest copy within the same update, or before it, and a few times more.
+
+    Args:
+        deviations: of each copy, up to where it departs.
+    """
+    limits: list[float] = []
+    largest, start_event, last = 0.0, 0, max(map(len, deviations))
+    for number in range(last):
+        largest = max([largest, *(copy[number] for copy in deviations if number < len(copy))])
+        if old[number].kind == "optimizer" or number == last - 1:
+            limits += [FURTHER * largest + _UNIT] * (number + 1 - start_event)
+            start_event = number + 1
+    return limits
+
+
+def _find_excess(
+    old: Sequence[Event], new: Sequence[Event], limits: Sequence[float]
+) -> tuple[int, str] | None:
+    """Return the first event, and its part, beyond the limits; no part: it is another event."""
+    for number, limit in enumerate(limits):
+        if number >= len(new) or old[number].key != new[number].key:
+            return number, ""
+        for part, gap in event_differences(old[number], new[number]):
+            if part in EXACT or gap > limit:
+                return number, part
+    if len(limits) == len(old) != len(new):
+        return len(old), ""
+    return None

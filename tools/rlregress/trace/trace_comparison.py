@@ -1,0 +1,594 @@
+"""Two traces: equal to the bit, close, or diverged, and where first.
+
+Events are aligned, not counted: an event that only one side has is noted and skipped when the two
+go on alike after it. Such extra events alone do not change the verdict: numbers that stay equal to
+the bit after them are equal, and the note says what was skipped. They are a divergence (of order)
+when the numbers part soon after them, and when they are the end of a training that went on on one
+side only.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+
+from rlregress.model.recorded_traces import (
+    VERSIONS,
+    Comparison,
+    Divergence,
+    Event,
+    Growth,
+    Trace,
+    difference,
+)
+from rlregress.trace.align import event_difference, event_differences, resume
+
+#: relative difference of reordered arithmetic in float32, at first.
+CLOSE = 1e-6
+#: what it may grow to in a few hundred updates before it is a difference of its own.
+GROWN = 1e-2
+#: the largest relative difference of two numbers.
+_FINITE = sys.float_info.max
+#: rounding grows by less than this factor from one event to the next.
+JUMP = 1e3
+#: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
+ACQUITTED = 3
+
+#: kind of event, part -> kind of difference, where the neighbours do not matter.
+KINDS = {
+    ("reset", "observation"): "environment",
+    ("step", "action"): "exploration",
+    ("step", "observation"): "environment",
+    ("step", "reward"): "environment",
+    ("step", "flags"): "environment",
+    ("output", "value"): "data",
+    ("output", "observation"): "environment",
+    ("output", "reward"): "environment",
+    ("output", "flags"): "environment",
+    ("output", "last"): "environment",
+    ("loss", "values"): "loss",
+    ("data", "value"): "data",
+    ("parameters", "value"): "initialisation",
+    ("backward", "loss"): "loss",
+    ("optimizer", "size"): "optimiser",
+    ("optimizer", "parameters"): "parameters",
+    ("optimizer", "gradient"): "gradient",
+    ("optimizer", "learning_rate"): "schedule",
+    ("optimizer", "update"): "optimiser",
+    ("final", "parameters"): "parameters",
+    ("final", "buffers"): "parameters",
+}
+#: parts that no rounding moves by more than a rounding, however long the training has gone on.
+EXACT = frozenset({"learning_rate", "size", "flags"})
+#: events that move nothing by themselves, and the kind of their differences.
+INCIDENTAL = {"module": "module", "log": "logs", "file": "files", "printed": "printed"}
+#: those of them that a user reads afterwards, whichever part of them repeats itself.
+WRITTEN = ("file", "printed")
+#: events that train something; values written in place show in what is computed from them.
+TRAINING = frozenset({"backward", "optimizer"})
+
+
+class _Walk:
+    """Both traces side by side, up to the first event that is not the same."""
+
+    def __init__(self, old: Trace, new: Trace) -> None:
+        old_events, self.old_end = _split(old.events)
+        new_events, self.new_end = _split(new.events)
+        self.old, only_old = _split_common(old_events, new_events)
+        self.new, only_new = _split_common(new_events, old_events)
+        self.i = self.j = self.compared = self.equal = 0
+        self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
+        self.losses = _Losses(old_events, new_events)
+        # a generated call of one side alone is of a name or an option that the other side lacks
+        generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
+        self.interface = None if generated else _output_divergence(only_old, only_new)
+        self.rounding: Divergence | None = None
+        self.worst = 0.0
+        #: the first extra event that trains something: acquitted if networks end alike.
+        self.trains: Divergence | None = None
+        #: the first extra event that is not acquitted yet, and equal steps of optimisers since.
+        self.suspect: Divergence | None = None
+        self.since = 0
+
+    def heads(self) -> tuple[Event | None, Event | None]:
+        """Return the next event of either side."""
+        return (
+            self.old[self.i] if self.i < len(self.old) else None,
+            self.new[self.j] if self.j < len(self.new) else None,
+        )
+
+    def divergence_here(self, kind: str, part: str) -> Divergence:
+        """Return a difference of the next events."""
+        x, y = self.heads()
+        return Divergence(
+            kind=kind, part=part, old=x, new=y, before=tuple(self.old[max(0, self.i - 3) : self.i])
+        )
+
+    def walk(self) -> Comparison:
+        while self.i < len(self.old) or self.j < len(self.new):
+            divergence = self._next()
+            if divergence is not None:
+                return self._has_ended("diverged", divergence)
+        divergence = self._at_the_end()
+        if divergence is not None:
+            return self._has_ended("diverged", divergence)
+        if self.interface is not None:
+            return self._has_ended("diverged", self.interface)
+        return self._has_ended("equal" if self.rounding is None else "close", self.rounding)
+
+    def _at_the_end(self) -> Divergence | None:
+        """Compare the final outputs of the networks, which no event shows."""
+        x, y = self.old_end, self.new_end
+        if x is None or y is None:
+            # without it nothing acquits an update that only one side has made
+            return self.trains
+        part, gap = self._worst(x, y)
+        self._note_types(x, y, tuple(self.old[-3:]))
+        self.compared += 1
+        if not part:
+            self.equal += self._so_far_equal()
+            # networks that end alike acquit an update more, and no number that is another
+            return self.trains if self._renumbered() else None
+        divergence = Divergence(
+            kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
+        )
+        if self._passes(part, gap):
+            self.rounding = self.rounding or divergence
+            return None
+        return self.trains or divergence
+
+    def _renumbered(self) -> bool:
+        """Return whether a training event was skipped on both sides, so that numbers differ."""
+        old, new = (
+            Counter(
+                (event.key, event.digests)
+                for side_label, event in self.extra
+                if side_label == label and event.kind in TRAINING
+            )
+            for label in VERSIONS
+        )
+        return bool({key for key, _ in old - new} & {key for key, _ in new - old})
+
+    def _has_ended(self, verdict: str, first: Divergence | None) -> Comparison:
+        rounding = self.rounding if first is not self.rounding else None
+        numbers = None
+        if verdict == "diverged":
+            self.losses.follow(self.old[self.i :], self.new[self.j :])
+            if self.interface is not None and self.interface.retypes:
+                # what comes after another type may come from it
+                first, numbers = self.interface, first if first is not self.interface else None
+        return Comparison(
+            verdict=verdict,
+            compared=self.compared,
+            first=first,
+            growth=self.losses.growth(),
+            extra=tuple(self.extra),
+            equal=self.equal,
+            rounding=rounding,
+            interface=self.interface,
+            numbers=numbers,
+        )
+
+    def _so_far_equal(self) -> bool:
+        return self.rounding is None and self.interface is None
+
+    def _next(self) -> Divergence | None:
+        """Advance by one event or one alignment; return the divergence if neither is possible."""
+        x, y = self.heads()
+        if x is not None and y is not None and _comparable(x, y):
+            self._note_types(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
+            part, gap = self._worst(x, y)
+            if self._passes(part, gap):
+                self._count(x, part, gap)
+                return None
+            if part not in EXACT and self._skip(both=False):
+                return None
+            self.compared += 1
+            return self._diverged(self.divergence_here(self._kind(x, y, part), part), gap)
+        if self._skip(both=True):
+            return None
+        return self._diverged(self.divergence_here("order", ""), math.inf)
+
+    def _worst(self, x: Event, y: Event) -> tuple[str, float]:
+        """Return the first part that no rounding explains, or else the first that differs at all.
+
+        Values of other names, types or shapes are others in any case: later events show whether
+        the numbers diverge.
+        """
+        retyped = _retyped(x, y)
+        differing = [row for row in event_differences(x, y) if row[0] not in retyped]
+        beyond = [name for name in differing if not self._passes(*name)]
+        return (beyond or differing or [("", 0.0)])[0]
+
+    def _passes(self, part: str, gap: float) -> bool:
+        if not part or gap <= CLOSE:
+            return True
+        if self.rounding is None or part in EXACT:
+            return False
+        # rounding that has grown, not a difference of its own that comes on top
+        return gap < GROWN and gap <= JUMP * self.worst
+
+    def _note_types(self, x: Event, y: Event, before: tuple[Event, ...]) -> None:
+        """Note the first other type of a name that both have, or else the first other name."""
+        if self.interface is not None and self.interface.retypes:
+            return
+        for part in _retyped(x, y):
+            type_difference = Divergence(kind="interface", part=part, old=x, new=y, before=before)
+            if self.interface is None or type_difference.retypes:
+                self.interface = type_difference
+                return
+
+    def _count(self, x: Event, part: str, gap: float) -> None:
+        self.compared += 1
+        if part and self.rounding is None:
+            self.rounding = self.divergence_here(self._kind(x, self.new[self.j], part), part)
+        self.worst = max(self.worst, gap)
+        self.equal += self._so_far_equal()
+        if part and x.kind == "backward":
+            self.losses.add(x, gap)
+        if x.kind == "optimizer" and self.suspect is not None:
+            self.since += 1
+            if self.since >= ACQUITTED:
+                self.suspect = None
+        self.i, self.j = self.i + 1, self.j + 1
+
+    def _skip(self, both: bool) -> bool:
+        """Skip events of one side if both sides agree afterwards."""
+        limit = GROWN if self.rounding is not None else 0.0
+        resumed = resume(self.old, self.new, self.i, self.j, limit, both)
+        if resumed is None:
+            return False
+        only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
+        ends = resumed[0] >= len(self.old) and resumed[1] >= len(self.new)
+        # what is shown is not shown otherwise: nothing that comes after it acquits it
+        if any(event.is_answer for event in only):
+            return False
+        # at the end nothing comes that could acquit a training that went on
+        if ends and any(event.kind in ("optimizer", "step") for event in only):
+            return False
+        if self.suspect is None:
+            self.suspect, self.since = self.divergence_here("order", ""), 0
+        if self.trains is None and any(event.kind in TRAINING for event in only):
+            self.trains = self.divergence_here("order", "")
+        self.extra += [("old", event) for event in self.old[self.i : resumed[0]]]
+        self.extra += [("new", event) for event in self.new[self.j : resumed[1]]]
+        self.i, self.j = resumed
+        return True
+
+    def _diverged(self, divergence: Divergence, gap: float) -> Divergence:
+        """Return the cause to blame for a difference at this place."""
+        if self.suspect is not None:
+            return self.suspect
+        # rounding that has grown, or a difference of its own that comes on top?
+        grown = divergence.part not in EXACT and gap <= JUMP * self.worst
+        if self.rounding is not None and grown:
+            return self.rounding
+        return divergence
+
+    def _kind(self, x: Event, y: Event, part: str) -> str:
+        if x.kind == "write":
+            if self._begins():
+                return "initialisation"
+            before = _neighbour(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _neighbour(self.old[self.i :], ("backward", "optimizer", "step"))
+            if (before, after) == ("backward", "optimizer"):
+                return "gradient"
+            # between acting and learning a buffer is filled, after learning come the targets
+            return "data" if before == "step" else "target update"
+        if x.kind == "draw":
+            if self._begins():
+                return "initialisation"
+            after = _neighbour(self.old[self.i :], ("backward", "optimizer", "step"))
+            return "exploration" if after == "step" else "sampling"
+        return KINDS.get((x.kind, part), "order")
+
+    def _begins(self) -> bool:
+        """Return whether this difference gives networks other initial parameters."""
+        pair = [_first(events) for events in (self.old[self.i :], self.new[self.j :])]
+        if pair[0] is None or pair[1] is None:
+            return False
+        return pair[0].digests != pair[1].digests
+
+
+def _retyped(x: Event, y: Event) -> list[str]:
+    """Return the parts of both events whose names, types or shapes differ."""
+    return [
+        name
+        for name, part in x.parts.items()
+        if name in y.parts and part.types != y.parts[name].types
+    ]
+
+
+def _comparable(x: Event, y: Event) -> bool:
+    """Return whether two events differ only in numbers."""
+    if x.key != y.key:
+        return False
+    # a function may be renamed, but draws of two functions are two draws, and losses two losses
+    if x.kind == "backward":
+        return x.function == y.function or event_difference(x, y)[1] < GROWN
+    loose = x.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
+    return loose or x.function == y.function or x.digests == y.digests
+
+
+def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
+    """Return the events before the final networks, and that event, if there is one."""
+    if events and events[-1].kind == "final":
+        return events[:-1], events[-1]
+    return events, None
+
+
+#: kinds of events that come by name: what only one side has of that name is left out.
+_NAMED = (("reset", "step"), ("output",), ("loss",))
+
+
+def _split_common(
+    events: Sequence[Event], other_events: Sequence[Event]
+) -> tuple[list[Event], list[Event]]:
+    """Split events into those whose names the other side has, too, and the others.
+
+    Environments, outputs and losses have names. Environments count as common if the other side has
+    none at all.
+    """
+    common, exclusive = list(events), []
+    for kinds in _NAMED:
+        other_names = {event.key[1] for event in other_events if event.kind in kinds}
+        if other_names or kinds != _NAMED[0]:
+            exclusive += [e for e in common if e.kind in kinds and e.key[1] not in other_names]
+            common = [e for e in common if e.kind not in kinds or e.key[1] in other_names]
+    return common, exclusive
+
+
+def _output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
+    """Return a difference in what the library returns on one side only, such as an error."""
+    old_event, new_event = (next((e for e in side if e.is_answer), None) for side in (old, new))
+    return (
+        Divergence(kind="interface", part="", old=old_event, new=new_event, before=())
+        if old_event or new_event
+        else None
+    )
+
+
+def _first(events: Sequence[Event]) -> Event | None:
+    """Return the next event of new parameters, if no step and no update comes before it."""
+    for event in events:
+        if event.kind == "parameters":
+            return event
+        if event.kind in ("step", "backward", "optimizer"):
+            return None
+    return None
+
+
+def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
+    return next((event.kind for event in events if event.kind in kinds), "")
+
+
+def compare(old: Trace, new: Trace) -> Comparison:
+    """Walk both traces to the first difference, then compare incidental events.
+
+    What modules return, what is logged and what is written moves nothing by itself: it is compared
+    name by name, as far as it repeats itself.
+    """
+    unsteady = old.unsteady | new.unsteady
+    old, new = (replace(side, events=_steady(side.events, unsteady)) for side in (old, new))
+    sides = [
+        replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
+        for side in (old, new)
+    ]
+    comparison = _Walk(*sides).walk()
+    if (
+        comparison.verdict == "diverged"
+        and comparison.first is not None
+        and comparison.first.kind == "loss"
+    ):
+        limit = CLOSE if comparison.rounding is None else GROWN
+        comparison = replace(
+            comparison, first=_first_module(comparison.first, old, new, limit) or comparison.first
+        )
+    for kind in INCIDENTAL:
+        if comparison.verdict != "diverged":
+            events_of_kind = [
+                [event for event in side.events if event.kind == kind] for side in (old, new)
+            ]
+            comparison = _with_incidental(comparison, kind, *events_of_kind)
+    return comparison
+
+
+def _first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
+    """Return where a module returns other values before a loss does; None if none does.
+
+    A loss is often computed from them, such as from advantages. Of modules that the two do not
+    call in the same order nothing is known.
+    """
+    if loss.old is None or loss.new is None:
+        return None
+    old_modules, new_modules = (
+        [event for event in side.events if event.kind == "module" and event.index < until.index]
+        for side, until in ((old, loss.old), (new, loss.new))
+    )
+    if [event.name for event in old_modules] != [event.name for event in new_modules]:
+        return None
+    for x, y in zip(old_modules, new_modules, strict=True):
+        part, gap = event_difference(x, y)
+        if gap > limit and not _retyped(x, y):
+            before = [e for e in old.events if e.index < x.index and e.kind not in INCIDENTAL]
+            return Divergence(
+                kind="computation", part=part, old=x, new=y, before=tuple(before[-3:])
+            )
+    return None
+
+
+def without_unsteady(trace: Trace, repetition: Trace) -> Trace:
+    """Return a trace that marks the written parts that differ in its repetition."""
+    unsteady = trace.unsteady | _unsteady_parts(trace, repetition)
+    return replace(trace, header={**trace.header, "unsteady": sorted(unsteady)})
+
+
+def _unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
+    unsteady: set[tuple[str, str, int, str]] = set()
+    first_events, repeated_events = (
+        {key: event for key, event in _written(side.events) if key is not None}
+        for side in (trace, repetition)
+    )
+    for key in {**first_events, **repeated_events}:
+        if key not in first_events or key not in repeated_events:
+            unsteady.add((*key, ""))
+            continue
+        parts, parts_again = first_events[key].parts, repeated_events[key].parts
+        unsteady |= {
+            (*key, name)
+            for name in {**parts, **parts_again}
+            if name not in parts
+            or name not in parts_again
+            or parts[name].digest != parts_again[name].digest
+        }
+    return unsteady
+
+
+def _written(
+    events: Sequence[Event],
+) -> Iterator[tuple[tuple[str, str, int] | None, Event]]:
+    """Yield events of written output with kind, name, and index among those of that name."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for event in events:
+        if event.kind not in WRITTEN:
+            yield None, event
+            continue
+        counts[event.kind, event.name] += 1
+        yield (event.kind, event.name, counts[event.kind, event.name]), event
+
+
+def _steady(
+    events: Sequence[Event], unsteady: frozenset[tuple[str, str, int, str]]
+) -> tuple[Event, ...]:
+    """Return events without the parts that do not repeat."""
+    if not unsteady:
+        return tuple(events)
+    steady = []
+    for key, event in _written(events):
+        if key is None:
+            steady.append(event)
+        elif (*key, "") not in unsteady:
+            parts = {n: part for n, part in event.parts.items() if (*key, n) not in unsteady}
+            steady.append(replace(event, parts=parts))
+    return tuple(steady)
+
+
+def _with_incidental(
+    comparison: Comparison, kind: str, old: Sequence[Event], new: Sequence[Event]
+) -> Comparison:
+    """Return the comparison with the differences of incidental events of one kind."""
+    # they are results of the training: they round where it does
+    limit = CLOSE if comparison.verdict == "equal" else GROWN
+    first = rounded = None
+    for x, y in _by_name(old, new, needs_same_length=kind == "module"):
+        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, limit)
+        divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
+        if gap > limit:
+            first = first or divergence
+        elif part:
+            rounded = rounded or divergence
+    count = comparison.compared + len(old)
+    if first is not None:
+        return replace(
+            comparison, verdict="diverged", first=first, rounding=comparison.first, compared=count
+        )
+    if rounded is not None and comparison.verdict == "equal":
+        return replace(comparison, verdict="close", first=rounded, compared=count)
+    return replace(comparison, compared=count, equal=comparison.equal + len(old))
+
+
+def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence]:
+    """Return incidental events that differ by more than finite numbers: kind, name -> first one.
+
+    Such as other words in a file, a log entry that only one version has, or another type.
+    """
+    unsteady = old.unsteady | new.unsteady
+    steady = [_steady(side.events, unsteady) for side in (old, new)]
+    divergences: dict[tuple[str, str], Divergence] = {}
+    for kind in INCIDENTAL:
+        events = [[event for event in side if event.kind == kind] for side in steady]
+        for x, y in _by_name(events[0], events[1], needs_same_length=kind == "module"):
+            event_of_name = x or y
+            assert event_of_name is not None
+            part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, _FINITE)
+            if math.isinf(gap):
+                divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
+                divergences.setdefault((kind, event_of_name.key[1]), divergence)
+    return divergences
+
+
+def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
+    """Return the first differing part; for written output, the first beyond rounding."""
+    if kind not in WRITTEN:
+        return event_difference(x, y)
+    differing = event_differences(x, y)
+    beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
+    return (beyond or differing or [("", 0.0)])[0]
+
+
+def _by_name(
+    old: Sequence[Event], new: Sequence[Event], needs_same_length: bool
+) -> Iterator[tuple[Event | None, Event | None]]:
+    """Yield pairs of events of one name, in the order in which the old version has the names.
+
+    Args:
+        needs_same_length: leave out names with more events on one side: a module may be put into
+            another one.
+    """
+    by_name: dict[str, tuple[list[Event], list[Event]]] = {}
+    for number, side in enumerate((old, new)):
+        for event in side:
+            by_name.setdefault(event.key[1], ([], []))[number].append(event)
+    for first, second in by_name.values():
+        if not needs_same_length or len(first) == len(second):
+            yield from zip_longest(first, second)
+
+
+class _Losses:
+    """How far apart losses are, by their function and the optimiser that steps next."""
+
+    def __init__(self, old: Sequence[Event], new: Sequence[Event]) -> None:
+        self._next = {id(event): number for side in (old, new) for event, number in _stepping(side)}
+        self._differences: dict[tuple[str, str], list[float]] = {}
+        self._first: dict[tuple[str, str], Event] = {}
+
+    def _key(self, event: Event) -> tuple[str, str]:
+        return event.function, self._next.get(id(event), "")
+
+    def add(self, event: Event, gap: float) -> None:
+        """Note the difference of a loss."""
+        self._differences.setdefault(self._key(event), []).append(gap)
+        self._first.setdefault(self._key(event), event)
+
+    def follow(self, old: Sequence[Event], new: Sequence[Event]) -> None:
+        """Note the differences of all losses that follow, one after the other."""
+        events_by_key: dict[tuple[str, str], list[Event]] = {}
+        for event in new:
+            if event.kind == "backward":
+                events_by_key.setdefault(self._key(event), []).append(event)
+        for event in old:
+            if event.kind == "backward" and events_by_key.get(self._key(event)):
+                other_event = events_by_key[self._key(event)].pop(0)
+                self.add(event, difference(event.parts["loss"], other_event.parts["loss"]))
+
+    def growth(self) -> tuple[Growth, ...]:
+        """Return the noted differences of each loss."""
+        return tuple(
+            Growth(first=self._first[key], optimizer=key[1], gaps=tuple(gaps))
+            for key, gaps in self._differences.items()
+        )
+
+
+def _stepping(events: Sequence[Event]) -> list[tuple[Event, str]]:
+    """Return each loss with the number of the optimiser that steps next."""
+    number, losses = "", []
+    for event in reversed(events):
+        if event.kind == "optimizer":
+            number = event.key[1]
+        elif event.kind == "backward":
+            losses.append((event, number))
+    return losses

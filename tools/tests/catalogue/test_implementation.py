@@ -1,0 +1,316 @@
+"""A framework is asked once, and again where another copy, version or input is meant.
+
+What a test states is held against the documented variant, the catalogue and the framework.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rlregress import suite
+from rlregress.catalogue import registry
+from rlregress.catalogue.implementation import list_implementations, load_documented
+from rlregress.catalogue.judge import format_entry
+from rlregress.cli import details as frameworks_command
+from rlregress.errors import UserError
+from rlregress.probing.interface import Unprobed
+from tools.tests.small_adapters import SmallAdapter
+
+DETAIL = "sac.critic_loss.scale"
+ENTRY = """
+[[detail]]
+id = "sac.critic_loss.scale"
+scope = "library"
+variant = "{}"
+since = "{}"
+source = "s"
+"""
+
+
+class OneProbe(SmallAdapter):
+    """A framework of a given version, whose probe counts its calls."""
+
+    does = "half"
+
+    def __init__(self, path, version="1.0", label="", calls=None):
+        functions = {"probes": lambda: {(DETAIL, "library"): self._probe}}
+        fields = {"expectations": path, "checkout": "SOME_HOME"}
+        super().__init__(functions, "some", version, label, **fields)
+        self.calls = [] if calls is None else calls
+
+    def _probe(self, inputs):
+        self.calls.append(self._version)
+        return registry.get(DETAIL).variants[self.does].formula(inputs)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Return a file that documents half until 2.0, and none from then on."""
+    path = tmp_path / "some.toml"
+    path.write_text(ENTRY.format("half", "1.0") + 'until = "2.0"\n' + ENTRY.format("none", "2.0"))
+    return path
+
+
+def test_a_detail_is_judged_once_for_one_copy(path, monkeypatch):
+    """Another version, another label, another checkout: each is asked for itself."""
+    monkeypatch.delenv("SOME_HOME", raising=False)
+    calls = []
+
+    def query(**copy):
+        (implementation,) = list_implementations(OneProbe(path, calls=calls, **copy), DETAIL)
+        return implementation.judgement.variant_or_reason, len(calls)
+
+    assert [query(), query()] == [("half", 1)] * 2
+    assert [query(version="2.0"), query(version="2.0")] == [("half", 2)] * 2
+    assert query(label="HEAD") == ("half", 3)
+    monkeypatch.setenv("SOME_HOME", str(path))
+    assert [query(), query()] == [("half", 4)] * 2
+
+
+def test_the_documented_variant_fits_the_version(path):
+    """A file is read once, and holds the entries of every version."""
+    for version, variant in (("1.0", "half"), ("2.0", "none"), ("1.0", "half")):
+        expectations = load_documented(OneProbe(path, version))
+        assert expectations[DETAIL, "library"].variant == variant
+
+
+def test_a_detail_is_printed_whole_or_not_at_all(path, tmp_path, capsys):
+    """If the documents of one framework cannot be read, the error comes before any output."""
+    frameworks_command.show(DETAIL, [OneProbe(path)])
+    assert "some [library]" in capsys.readouterr().out
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[[detail]\n")
+    with pytest.raises(UserError, match="broken.toml is not valid TOML"):
+        frameworks_command.show(DETAIL, [OneProbe(path), OneProbe(broken)])
+    assert capsys.readouterr().out == ""
+
+
+class SuiteFramework(OneProbe):
+    """A framework of this suite: its documents are in the suite's baselines."""
+
+    def expectations(self):
+        return None
+
+
+def test_the_documents_of_this_suite_are_found_by_the_name_of_the_framework(ours):
+    """Another folder of baselines is another document, though the name is the same."""
+    assert load_documented(SuiteFramework(None))[DETAIL, "library"].variant == "half"
+
+
+@pytest.fixture
+def ours(path, monkeypatch):
+    """Return the one implementation of a framework of this suite whose code does this; fresh."""
+    folder = path.parent / "details"
+    folder.mkdir()
+    path.rename(folder / "some")
+    monkeypatch.setattr(suite, "baselines", lambda: path.parent)
+
+    def make(does="half", version="1.0", calls=None):
+        adapter = SuiteFramework(None, version, label=f"{path.parent}{does}", calls=calls)
+        adapter.does = does
+        return list_implementations(adapter, DETAIL)[0]
+
+    return make
+
+
+def test_a_probe_takes_other_inputs(ours):
+    """Errors of 2 and 3 are halved: 6.5. The inputs that are not named stay the catalogue's."""
+    answer = ours().probe(q_values=[3.0, 4.0], reward=1.0)
+    np.testing.assert_array_equal(answer.observed, [6.5])
+    np.testing.assert_array_equal(answer.expected["none"], [13.0])
+    assert answer.variant == "half"
+
+
+def test_inputs_of_the_catalogue_are_probed_once(ours):
+    """Inputs of the catalogue are probed once per process; other inputs are probed each time."""
+    calls = []
+    implementation = ours(calls=calls)
+    for _ in range(2):
+        assert implementation.probe(q_values=[3.0, -1.0], reward=0.5).variant_or_reason == "half"
+        assert implementation.probe().variant_or_reason == "half"
+    assert implementation.judgement.inputs == {}
+    assert len(calls) == 1
+    implementation.probe(reward=0.0)
+    assert len(calls) == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [({"q_value": [3.0, 4.0]}, " has no input 'q_value'; did you mean 'q_values'? (known: "
+      "batch_size, discount, q_values, reward)"),
+     ({"reward": [1.0]}, ": input 'reward' is [1.0]; expected a value like the catalogue's, "
+      "reward = 0.5"),
+     ({"q_values": [[3.0, 4.0]]}, ": input 'q_values' is [[3.0, 4.0]]; expected a value like the "
+      "catalogue's, q_values = [3.0, -1.0]")],
+)  # fmt: skip
+def test_an_input_that_does_not_fit_is_an_error(ours, inputs, message):
+    """Nothing is asked with an input that no probe reads, or of another form."""
+    calls = []
+    with pytest.raises(UserError) as raised:
+        ours(calls=calls).probe(**inputs)
+    assert str(raised.value) == f"{DETAIL}{message}"
+    assert calls == []
+
+
+def _errors_of_2_and_3(implementation):
+    return implementation.probe(q_values=[3.0, 4.0], reward=1.0)
+
+
+def _assert_stated(implementation, half=6.5, none=13.0):
+    implementation.assert_documented(_errors_of_2_and_3(implementation), half=half, none=none)
+
+
+def test_the_documented_numbers_pass(ours):
+    """6.5 is half of 4 + 9; the judgement is kept for the report."""
+    implementation = ours()
+    _assert_stated(implementation, none=[13.0])
+    assert [judgement.variant_or_reason for judgement in implementation.judgements] == ["half"]
+
+
+def test_another_stated_variant_fails_with_the_numbers_and_the_inputs(ours):
+    """The failure has the judge's report with numbers and inputs."""
+    with pytest.raises(AssertionError) as raised:
+        _assert_stated(ours("none"))
+    text = str(raised.value)
+    assert text.startswith(f"{DETAIL}: the variant 'none' (documented: half, since 1.0)\n")
+    assert "  some 1.0, scope library; documented in: s\n  inputs: q_values = [3.0, 4.0], " in text
+    assert "reward = 1.0\n  observed: [13]\n  expected of half: [6.5] (1/2 of the sum" in text
+    assert text.endswith(format_entry(DETAIL, "library", "none", "1.0"))
+
+
+def test_a_variant_that_is_not_stated_is_named_too(ours):
+    """26 is twice the sum, which the test does not speak of."""
+    with pytest.raises(AssertionError, match=f"^{DETAIL}: double .documented: half"):
+        _assert_stated(ours("double"))
+
+
+def test_numbers_of_no_variant_fail_with_the_nearest(ours, monkeypatch):
+    """7 is neither 6.5 nor 13; the nearest are listed."""
+    probe = lambda _, inputs: [inputs["q_values"][0] + inputs["reward"] + 3]  # noqa: E731
+    monkeypatch.setattr(OneProbe, "_probe", probe)
+    with pytest.raises(AssertionError, match=f"^{DETAIL}: no variant matches") as text:
+        _assert_stated(ours())
+    assert "nearest variants by error (tolerance 1e-05): half (0.0048" in str(text.value)
+
+
+def test_inputs_that_do_not_separate_the_stated_variants_fail(ours):
+    """If Q is right, the loss is zero, halved or not."""
+    implementation = ours()
+    answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
+    with pytest.raises(AssertionError, match="scale: 2 variants match: half, none .documented"):
+        implementation.assert_documented(answer, half=0.0, none=0.0)
+
+
+def test_inputs_that_separate_nothing_are_an_error(tmp_path):
+    """If Q is right, the only stated variant has the same numbers as all others."""
+    path = tmp_path / "one.toml"
+    path.write_text(ENTRY.format("half", "1.0"))
+    (implementation,) = list_implementations(OneProbe(path), DETAIL)
+    answer = implementation.probe(q_values=[1.0, 1.0], reward=1.0)
+    with pytest.raises(UserError, match="the inputs do not tell 'half' from every other variant"):
+        implementation.assert_documented(answer, half=0.0)
+
+
+def test_an_input_that_the_probe_does_not_read_is_an_error(ours, monkeypatch):
+    """It would be stated, and not asked; the catalogue's own number may be stated."""
+    implementation = ours()
+    monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: [inputs["reward"]])
+    with pytest.raises(UserError) as text:
+        implementation.probe(q_values=[3.0, 4.0], reward=1.0)
+    assert str(text.value) == (
+        f"{DETAIL}: 'q_values' is not read by the probe of {implementation.adapter.full_name}, "
+        "scope library, and has to stay as it is in the catalogue, q_values = [3.0, -1.0]"
+    )
+    implementation.probe(q_values=[3.0, -1.0], reward=1.0)
+
+
+def test_an_input_that_no_formula_reads_is_an_error(ours, monkeypatch):
+    """The expected numbers do not depend on it, whatever the probe makes of it."""
+    monkeypatch.setattr(OneProbe, "_probe", lambda self, inputs: [inputs["discount"]])
+    with pytest.raises(UserError, match="'discount' is not read by the catalogue's formulas and"):
+        ours().probe(discount=0.5)
+
+
+def test_an_answer_to_another_detail_is_an_error(ours):
+    """Numbers that happen to fit are not an answer."""
+    implementation = ours()
+    answer = replace(_errors_of_2_and_3(implementation), detail="td3.critic_loss.scale")
+    with pytest.raises(UserError, match="this is an answer to td3.critic_loss.scale"):
+        implementation.assert_documented(answer, half=6.5, none=13.0)
+
+
+def test_a_probe_that_raises_fails_with_its_error(ours, monkeypatch):
+    """An exception of foreign code is the finding."""
+
+    def broken(self, inputs):
+        raise ValueError("no such network")
+
+    monkeypatch.setattr(OneProbe, "_probe", broken)
+    with pytest.raises(AssertionError, match="could not be probed: ValueError: no such network"):
+        _assert_stated(ours())
+
+
+def test_code_that_nobody_knows_is_an_error_and_no_failure(ours, monkeypatch):
+    """An unprobed detail is an error of the suite, and no failure of the framework."""
+
+    def unknown(self, inputs):
+        raise Unprobed("a script of another shape", known=False)
+
+    implementation = ours()
+    monkeypatch.setattr(OneProbe, "_probe", unknown)
+    text = f"{DETAIL}, {implementation.adapter.full_name}, scope library: could not be probed: a "
+    with pytest.raises(UserError, match=f"^{re.escape(text)}"):
+        _assert_stated(implementation)
+    with pytest.raises(UserError, match=f"^{re.escape(text)}"):
+        implementation.assert_documented_variant()
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [({"half": 6.0, "none": 13.0},
+      ": the test states [6] for 'half', but the catalogue's formula gives [6.5]"),
+     ({"half": 6.5, "none": [13.0, 13.0]},
+      ": the test states [13, 13] for 'none', but the catalogue's formula gives [13]"),
+     ({"half": 6.5, "halved": 6.5}, " has no variant 'halved'; did you mean 'half'? (known: "
+      "batch_sum, double, half, none, quarter)"),
+     ({"half": 6.5, "quarter": 3.25}, ": 'none' is documented of some, scope library, since 2.0, "
+      "but the test does not state it; its numbers are [13]")],
+)  # fmt: skip
+def test_a_test_that_states_something_wrong_is_an_error(ours, stated, message):
+    """The numbers of a test and the formulas of the catalogue check each other."""
+    implementation = ours()
+    with pytest.raises(UserError) as raised:
+        implementation.assert_documented(_errors_of_2_and_3(implementation), **stated)
+    assert str(raised.value) == f"{DETAIL}{message}"
+
+
+def test_a_foreign_framework_is_compared_with_its_own_documents(path):
+    """Its documented variant is held against the catalogue's formula."""
+    (foreign,) = list_implementations(OneProbe(path, label="other"), DETAIL)
+    foreign.assert_documented(_errors_of_2_and_3(foreign), none=13.0)
+    (changed,) = list_implementations(OneProbe(path, "2.0", label="other"), DETAIL)
+    with pytest.raises(AssertionError, match="scale: half .documented: the variant 'none'"):
+        changed.assert_documented(_errors_of_2_and_3(changed), half=6.5)
+
+
+def test_an_undocumented_detail_fails(ours):
+    """The sentence names the observed variant and the folder for its entry."""
+    implementation = ours(version="0.5")
+    for claim in (implementation.assert_documented_variant, lambda: _assert_stated(implementation)):
+        with pytest.raises(AssertionError) as raised:
+            claim()
+        assert str(raised.value) == (
+            f"{DETAIL}: half (documented: nothing for some 0.5, scope library); add an entry to "
+            "baselines/details/some/"
+        )
+
+
+def test_the_documented_variant_of_the_catalogue_is_asserted(ours):
+    """Half as documented passes; whole fails with the report."""
+    ours().assert_documented_variant()
+    with pytest.raises(AssertionError, match="^sac.critic_loss.scale: the variant 'none' .doc"):
+        ours("none").assert_documented_variant()

@@ -1,0 +1,154 @@
+"""The judge names a variant only if exactly one matches; its report tells the next step."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from rlregress.catalogue import registry
+from rlregress.catalogue.expectations import Expectation, load_expectations
+from rlregress.catalogue.judge import format_entry, format_report, judge_observation
+from rlregress.model.detail_answers import variant_words
+
+SCALE = registry.get("sac.critic_loss.scale")
+HALF = Expectation("sac.critic_loss.scale", "library", "half", "thesis, Box 6", since="0.6.0")
+
+
+def _toy(first: float, second: float, tolerance: float = 1e-5) -> registry.Detail:
+    variants = {"a": ("first", lambda i: first), "b": ("second", lambda i: second)}
+    texts = ("sac.toy", "Which?", "Observed, [1]: a number.", ("here",))
+    return registry.make_detail(*texts, {}, variants, tolerance)
+
+
+@pytest.mark.parametrize(
+    ("detail", "observed", "variant", "reason"),
+    [
+        # 8.5 is the sum of squared errors in float32, and 4.25 the half of it
+        (SCALE, np.float32([8.5000004]), "none", "none"), (SCALE, 4.25, "half", "half"),
+        # a factor of 0.6 has no name
+        (SCALE, [5.1], None, "no variant matches"),
+        (_toy(1.0, 1.0), [1.0], None, "2 variants match: a, b"),
+        # 10 tolerances are not a wide margin; 30 are
+        (_toy(1.0, 1.0 - 1e-4), [1.0], None, "a matches, but b is not far away"),
+        (_toy(1.0, 1.0 - 3e-4), [1.0], "a", "a"),
+    ],
+)  # fmt: skip
+def test_a_variant_is_named_only_if_it_alone_is_near(detail, observed, variant, reason) -> None:
+    """Neither a number between variants nor inputs that do not separate them give an answer."""
+    judgement = judge_observation(detail, observed)
+    assert (judgement.variant, judgement.variant_or_reason) == (variant, reason)
+
+
+def test_distances_are_in_units_of_the_largest_expectation() -> None:
+    """The batch sum of 68 is the largest: 4.25 is 4.25 / 68 away from 8.5."""
+    distances = judge_observation(SCALE, [8.5]).distances
+    assert (distances["half"], distances["none"]) == (pytest.approx(4.25 / 68), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("observed", "reason"),
+    [([1.0, 2.0], "wrong shape: [2], expected [1]"),
+     ([[1.0]], "wrong shape: [1, 1], expected [1]"), ([np.nan], "not finite: [nan]"),
+     ([np.inf], "not finite: [inf]"), ("half", "not a float vector: 'half'"),
+     (None, "not finite: [nan]"), ({}, "not a float vector: {}")],
+)  # fmt: skip
+def test_an_observation_of_another_shape_is_refused(observed, reason) -> None:
+    """Nothing is broadcast, guessed or compared."""
+    judgement = judge_observation(SCALE, observed)
+    assert (judgement.variant, judgement.reason) == (None, reason)
+    assert judgement.distances == {}
+
+
+def test_a_changed_variant_is_reported_with_both_names_the_numbers_and_the_record() -> None:
+    """The whole text, as a user sees it."""
+    text = format_report(SCALE, judge_observation(SCALE, [8.5]), HALF, "any", "2.9.2")
+    assert text == (
+        "sac.critic_loss.scale: the variant 'none' (documented: half, since 0.6.0)\n"
+        "  Which factor stands before the sum of the squared errors of the two Q networks?\n"
+        "  any 2.9.2, scope library; documented in: thesis, Box 6\n"
+        "  observed: [8.5]\n"
+        "  expected of half: [4.25] (1/2 of the sum over networks of the mean squared error)\n"
+        "  expected of the variant 'none': [8.5] (sum over networks of the mean squared error)\n"
+        "  observed / expected of half: [2]\n"
+        'If the change is intended, set until = "2.9.2", or the first release that does so, '
+        "in the entry of 'half' in baselines/details/any/, and add:\n"
+        "[[detail]]\n"
+        'id = "sac.critic_loss.scale"\n'
+        'scope = "library"\n'
+        'variant = "none"\n'
+        'since = "2.9.2"\n'
+        'source = "..."'
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "meaning", "words"),
+    [("half", "1/2", "half"), ("none", "", "the variant 'none'"),
+     ("none", "not clipped", "'none' (the variant: not clipped)"),
+     ("no variant matches", "", "no variant matches")],
+)  # fmt: skip
+def test_the_variant_none_differs_from_no_answer_in_words(name, meaning, words) -> None:
+    """Every text that names a variant uses these words; data keep the name."""
+    assert variant_words(name, meaning) == words
+    assert '"none"' in format_entry("sac.critic_loss.scale", "library", "none", "2.9.2")
+
+
+def test_a_known_deviation_that_is_gone_is_reported_as_a_stale_record() -> None:
+    """The report names the recorded deviation, its discussion, and the lines to write now."""
+    detail = registry.get("nstep.terminal")
+    pinned = Expectation(
+        "nstep.terminal", "library", "unmasked", "postprocs.py", since="0.14.1",
+        deviation="The value of a terminal observation enters.", upstream="https://example.org/1",
+    )  # fmt: skip
+    masked = detail.expected()["masked"]
+    text = format_report(detail, judge_observation(detail, masked), pinned, "any", "0.15.0")
+    assert text.startswith(
+        "nstep.terminal: masked; the known deviation 'unmasked' is gone: the record is stale\n"
+        "  it says since 0.14.1: The value of a terminal observation enters. "
+        "(https://example.org/1)\n"
+        "  Does a termination inside the window of an n-step target remove the bootstrap value?\n"
+        "  any 0.15.0, scope library; documented in: postprocs.py\n"
+    )
+    assert text.endswith(
+        'To bring the record up to date, set until = "0.15.0", or the first release that does '
+        "so, in the entry of 'unmasked' in baselines/details/any/, and add:\n"
+        + format_entry("nstep.terminal", "library", "masked", "0.15.0")
+    )
+
+
+def test_a_known_deviation_without_any_variant_is_not_called_gone() -> None:
+    """An observation without a variant is no repaired deviation."""
+    detail = registry.get("nstep.terminal")
+    pinned = dataclasses.replace(HALF, id=detail.id, variant="unmasked", deviation="It hurts.")
+    judgement = judge_observation(detail, [0.5, 0.5, 0.5])
+    text = format_report(detail, judgement, pinned, "any", "0.15.0")
+    assert text.startswith("nstep.terminal: no variant matches (documented: unmasked, since 0.6.0)")
+    assert "stale" not in text
+
+
+def test_the_recorded_lines_are_an_entry_that_loads(tmp_path) -> None:
+    """The lines to paste are a valid entry."""
+    path = tmp_path / "any.toml"
+    path.write_text(format_entry("sac.critic_loss.scale", "library", "none", "2.9.2"))
+    (entry,) = load_expectations(path)
+    assert (entry.cell, entry.variant) == (("sac.critic_loss.scale", "library"), "none")
+
+
+def test_an_observation_without_a_variant_is_reported_with_the_nearest_ones() -> None:
+    """There is nothing to record, only something to look at."""
+    text = format_report(SCALE, judge_observation(SCALE, [5.1]), HALF, "any", "2.9.2")
+    assert text.startswith("sac.critic_loss.scale: no variant matches (documented: half, since 0.6")
+    assert "  nearest variants by error (tolerance 1e-05): half (0.0125), quarter" in text
+    assert "observed / expected of half: [1.2]" in text
+    assert "[[detail]]" not in text
+
+
+def test_a_ratio_with_zero_is_a_dash_and_not_a_warning() -> None:
+    """Expected zeros have no ratio."""
+    detail = registry.get("td3.policy_delay")
+    documented = dataclasses.replace(HALF, id=detail.id, variant="delayed_together")
+    judgement = judge_observation(detail, detail.expected()["not_delayed"])
+    text = format_report(detail, judgement, documented, "any", "1.0")
+    assert "observed / expected of delayed_together: [-, 1, -, 1, " in text

@@ -1,0 +1,229 @@
+"""Pages of upgrades and comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rlregress.gate.source_diff import diff_texts
+from rlregress.model import differences as model
+from rlregress.model import tones
+from rlregress.model.differences import VIOLATED, Entry
+from rlregress.model.upgrade_result import Cause
+from rlregress.report import words
+from rlregress.report.html import upgrade_page
+from rlregress.report.html.page import Facts, Step
+from rlregress.upgrade import return_gate
+
+from ..upgrade import test_result as upgrades
+from . import simulated
+from .markup import Page
+from .test_gate_page import HOPPER, stands_alone
+
+COMMAND = "rlregress upgrade a==1 installed --algorithm sac"
+FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
+
+
+def page_of(*frameworks) -> Page:
+    """Return the page of an upgrade with these frameworks."""
+    return stands_alone(upgrade_page.page(upgrades.upgrade(*frameworks), FACTS).html())
+
+
+def test_an_unchanged_upgrade_lists_its_evidence():
+    """Equal traces and details that are the same: nothing to do."""
+    (card,) = page_of(upgrades.of(upgrades.traced())).texts("article", "card")
+    assert "unchanged" in card
+    assert "Nothing: upgrade." in card
+    assert "9 details are the same in both versions." in card
+    assert "1 training is the same on both versions, step by step, and so are its returns." in card
+
+
+def test_unexecuted_functions_of_some_scenarios_suggest_all_scenarios():
+    """A gate of some scenarios, or none, is followed by one of all, not by a script."""
+    framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
+    facts = replace(FACTS, command="rlregress upgrade a==1 installed --scenario none")
+    (overall_card,) = upgrade_page.cards(upgrades.upgrade(framework), facts)
+    package = upgrades.FILE.partition("/")[0]
+    assert overall_card.steps[-1] == Step(
+        f"1 changed piece of {package} was not executed and compared as a whole; trace every "
+        "scenario:",
+        "rlregress upgrade a==1 installed",
+    )
+
+
+def test_a_time_limit_is_followed_by_the_same_command_without_it():
+    """The next step is the same command without its limit, which goes on where it was ended."""
+    framework = upgrades.of(upgrades.traced(), executions=(upgrades.reached(),))
+    facts = replace(FACTS, command="rlregress upgrade a==1 installed --minutes 4 --no-returns")
+    cut = replace(upgrades.upgrade(framework), cut=("3 of 9 trainings: --minutes 4 were over",))
+    (overall_card,) = upgrade_page.cards(cut, facts)
+    assert overall_card.steps[-1].command == "rlregress upgrade a==1 installed --no-returns"
+
+
+def test_unchecked_parts_are_on_the_first_screen():
+    """Details without an answer and pieces that nothing executed stand beside what differs."""
+    framework = upgrades.of(
+        upgrades.traced(), executions=(upgrades.reached(),), not_probed=upgrades.missing(),
+        defaults=(upgrades.BATCH,),
+    )  # fmt: skip
+    page = page_of(framework)
+    (card,) = page.texts("article", "card")
+    changed, not_judged = card.split("Not judged")
+    assert "default td3 [library] batch: 100 -> 256" in changed
+    assert f"function SAC.train, {upgrades.FILE}:270: never executed" in not_judged
+    assert "detail atari.warp_frame [0]: new: AttributeError: no such thing" in not_judged
+    assert "rlregress upgrade a==1 installed --script yours.py" in card
+    assert "Everything that differs" in page.texts("h2")
+    assert "AttributeError: no such thing" in page.texts("section")[0]
+
+
+def test_a_partly_checked_upgrade_has_no_green_tick():
+    """The tone of the page is that of the verdict, also where a framework alone is unchanged."""
+    entry = Entry(kind=model.PACKAGE, name="numpy")
+    parts = [upgrades.of(upgrades.traced()), upgrades.of(upgrades.traced())]
+    upgrade_made = upgrades.upgrade(*parts, other_packages=[entry])
+    overall_card, *framework_cards = upgrade_page.cards(upgrade_made, FACTS)
+    assert (overall_card.badge.effective_tone, overall_card.badge.word) == (
+        tones.UNSURE,
+        "partly checked",
+    )
+    assert {card.badge.effective_tone for card in framework_cards} == {tones.NOTHING}
+    assert {card.badge.word for card in framework_cards} == {"no difference found here"}
+
+
+def test_a_partly_checked_upgrade_states_its_share():
+    """The number of executed pieces stands below the verdict."""
+    executed_function = upgrades.function("SAC.learn")
+    ran = (upgrades.reached("sac"), replace(upgrades.reached(), function=executed_function))
+    page = page_of(upgrades.of(upgrades.traced(), executions=ran))
+    assert page.texts("span", "badge")[0] == "? partly checked"
+    assert page.texts("p", "share") == ["1 of 2 changed pieces ran"]
+    assert page_of(upgrades.of(upgrades.traced())).texts("p", "share") == []
+
+
+def test_the_framework_that_changed_stands_before_the_others():
+    """The worst card follows the upgrade as a whole; its worst entry is first."""
+    changed = upgrades.of(upgrades.PARTED, changed=[upgrades.SCALE], standing=VIOLATED)
+    upgrade_made = upgrades.upgrade(upgrades.of(upgrades.traced()), changed)
+    overall_card, first, second = upgrade_page.cards(upgrade_made, FACTS)
+    assert (overall_card.badge.word, first.badge.word) == ("regressed", "regressed")
+    assert second.badge.effective_tone == tones.NOTHING
+    assert overall_card.changed[0].startswith("detail sac.critic_loss.scale")
+
+
+def test_only_executed_source_is_open(parted):
+    """Executed source is open; links lead to lines of a release, and never to a folder."""
+    executed_function = upgrades.function("SAC.learn")
+    never = replace(upgrades.reached(), function=executed_function)
+    (hunk,) = parted.hunks.values()
+    links = (f"https://github.com/DLR-RM/stable-baselines3/blob/v1.0/{upgrades.FILE}", "")
+    framework = upgrades.of(
+        upgrades.traced(),
+        executions=(upgrades.reached("sac"), never),
+        hunks={upgrades.function(): replace(hunk, links=links), executed_function: hunk},
+    )
+    page = page_of(framework)
+    opened = ["open" in attrs for tag, attrs in page.tags if attrs.get("class") == "diff"]
+    section = next(
+        text for text in page.texts("section") if text.startswith("Source of what differs")
+    )
+    assert opened == [False, True]
+    assert section.index("Never executed (1)") < section.index("Executed (1)")
+    away = [link for link in page.attributes("href") if link.startswith("https:")]
+    assert away == [links[0], f"{links[0]}#L270", f"{links[0]}#L271"]
+
+
+@pytest.fixture
+def parted():
+    """SAC's factor is gone: a changed detail, traces that diverge, and the line."""
+    function = upgrades.function()
+    old, new = (
+        ["def train():", "    loss = 0.5 * sum(x)"],
+        ["def train():", "    loss = 1.0 * sum(x)"],
+    )
+    return upgrades.of(
+        upgrades.PARTED,
+        changed=[upgrades.SCALE],
+        executions=(upgrades.reached("sac"),),
+        causes={"sac": Cause(place=(function,), alone=function)},
+        hunks={function: diff_texts("SAC.train", old, new, (270, 270))},
+        defaults=(upgrades.BATCH,),
+    )
+
+
+def test_a_changed_detail_shows_formulas_and_the_changed_characters(parted):
+    """Both variants in words, both lines side by side, and what differs in them marked."""
+    page = page_of(parted)
+    finding = page.texts("article", "finding")[0]
+    assert "the old version half 1/2 of the sum over networks" in finding
+    assert "the new version the variant 'none' sum over networks" in finding
+    assert set(page.texts("del")) == {"0.5"}
+    assert set(page.texts("ins")) == {"1.0"}
+    assert "271 − loss = 0.5 * sum(x)" in finding
+    assert "271 + loss = 1.0 * sum(x)" in finding
+
+
+def test_a_trace_that_diverges_shows_both_values(parted):
+    """The first event of both versions with its value, and the culprit."""
+    page = page_of(parted)
+    (finding,) = [text for text in page.texts("article", "finding") if text.startswith("sac ≠")]
+    assert "culprit: " in finding
+    assert "loss 8.4" in finding
+    assert "loss 16.8" in finding
+    assert "rlregress upgrade a==1 installed --algorithm sac --scenario none" in finding
+    assert any("td3 [library] batch 100 -> 256" in rows for rows in page.texts("tbody"))
+
+
+def test_trainings_that_diverge_by_one_culprit_are_one_finding():
+    """The others stand folded in it."""
+    function = upgrades.function()
+    traces = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
+    cause = Cause(place=(function,), alone=function)
+    page = page_of(upgrades.of(*traces, causes={"sac": cause, "sac gsde": cause}))
+    (finding,) = page.texts("article", "finding")
+    assert "1 more diverge at the same line, for the same reason sac gsde" in finding
+
+
+def test_returns_of_the_new_version_are_shown_run_by_run(tmp_path):
+    """The page shows the verdict on the new returns, and each new run beside the stored ones."""
+    stored_by_cell = {HOPPER: simulated.stored_cells()[HOPPER]}
+    entries = simulated.run_entries(stored_by_cell, {HOPPER: 0.5})
+    judged = return_gate.judge_evidence("sb3", entries, ["ppo"], tmp_path)
+    page = page_of(replace(upgrades.of(upgrades.PARTED), returns=judged))
+    (card,) = page.texts("article", "card")
+    assert "Returns of new: regressed." in card
+    (cell,) = page.texts("article", "cell")
+    assert f"new 1000 {words.number(entries[0]['record']['final_return'])}" in cell
+    assert len(page.texts("figure")) >= 2
+    assert f"rlregress check --cells {HOPPER}" in cell
+
+
+def test_added_and_removed_lines_are_not_changed_ones():
+    """Rows pair the lines of a change; between two changes lines are left out, and numbers stay."""
+    old = [f"    line {number}" for number in range(30)]
+    new = [*old[:5], "    new", *old[5:20], *old[21:]]
+    difference = diff_texts("f", old, new, (1, 101))
+    first, second = difference.groups
+    assert [row.new for row in first if not row.same] == [(106, "new")]
+    assert [row.old for row in first if not row.same] == [None]
+    assert [(row.old, row.new) for row in second if not row.same] == [((21, "line 20"), None)]
+    assert len(first) == len(second) == 7
+    assert difference.left_out == 0
+
+
+@pytest.mark.parametrize("name", ["compare", "selftest faults"])
+def test_an_unwritable_page_is_an_error_before_anything_starts(command, tmp_path, name):
+    """A folder is no file: one sentence, and nothing is asked."""
+    names_given = ("sb3", "torchrl") if name == "compare" else ("--framework", "sb3")
+    code, text, error = command(*name.split(), *names_given, "--html", str(tmp_path))
+    assert (code, text) == (2, "")
+    assert f"the page cannot be written to {tmp_path}: it is a folder, not a file" in error
+
+
+def test_every_verdict_has_a_sign_of_its_own_tone():
+    """No verdict of a gate or of an upgrade is shown by chance: each has a tone."""
+    from rlregress.report import gate_report
+
+    for word in {*model.ORDER, *gate_report.MEANING}:
+        assert word in tones.OF_VERDICT

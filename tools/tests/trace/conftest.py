@@ -1,0 +1,57 @@
+"""What the tests of recordings share."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import sys
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _no_garbage():
+    """Keep garbage of earlier tests out of a recording, which collects at fixed events."""
+    # with the first optimiser torch imports half of itself
+    import torch._dynamo  # noqa: F401
+
+    gc.freeze()
+
+
+#: text and name of a script -> its trace, of those that were recorded without options.
+_TRACES = {}
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Record a script with a text as the process of a recording does, but in this one.
+
+    A script that an earlier test has recorded under the same name is not recorded again.
+    """
+
+    import torch
+
+    from rlregress.inside import trace_worker
+    from rlregress.trace import trace_reader
+
+    def recorded(text, name="train", **job):
+        script = tmp_path / f"{name}.py"
+        script.write_text(text, encoding="utf-8")
+        output = tmp_path / f"{name}.trace"
+        if not job and (text, name) in _TRACES:
+            shutil.copyfile(_TRACES[text, name], output)
+            return trace_reader.load(output)
+        monkeypatch.setattr(sys, "argv", [])
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+        threads = torch.get_num_threads()
+        request = {"script": str(script), "arguments": [], "packages": [], "steps": 0, **job}
+        try:
+            trace_worker.record({**request, "output": str(output)})
+        finally:
+            torch.set_num_threads(threads)
+        if not job:
+            _TRACES[text, name] = output
+        return trace_reader.load(output)
+
+    return recorded

@@ -1,0 +1,367 @@
+"""Golden files: a script's trace in a small text file, and differences that it detects later."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import gymnasium
+import pytest
+import torch
+
+from rlregress.inside.run_record import checksum
+from rlregress.report import next_steps, traces_text
+from rlregress.source import parse_file
+from rlregress.trace import golden
+
+from .scripts import TRAINING, changed
+
+pytestmark = pytest.mark.usefixtures("warm_python")
+
+LIBRARY = """
+def double(x):
+    return 2 * x
+
+
+def loss(given, wanted):
+    return ((given - wanted) ** 2).mean()
+"""
+#: the same training, whose loss is a function of a package.
+SCRIPT = "import learner\n" + changed(
+    ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
+)
+#: the trace of ``kept``, recorded once.
+_TRACE = []
+
+
+@pytest.fixture
+def golden_and_trace(recorded, tmp_path):
+    """The golden file of a training of eight steps, and its trace."""
+    if not _TRACE:
+        _TRACE.append(recorded(TRAINING))
+    path = tmp_path / "train.golden"
+    path.with_suffix(".py").write_text(TRAINING)
+    golden.write(path, _TRACE[0])
+    return path, _TRACE[0]
+
+
+def edited(path, **values):
+    """Write other values into a golden file, and the checksum that fits them."""
+    content = {**json.loads(path.read_text()), **values}
+    content.pop("checksum")
+    path.write_text(json.dumps({**content, "checksum": checksum(content)}))
+
+
+def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
+    """A golden file reports no difference from the trace that it was made of."""
+    path, trace = golden_and_trace
+    result = golden.differences(golden.load(path), trace)
+    assert result.is_same
+    assert (result.versions, result.sources, result.seeds) == ({}, {}, {})
+    assert traces_text.golden_difference(result, trace)[0].startswith("same to the bit: 8 env")
+    assert path.stat().st_size < 40_000
+
+
+def test_a_golden_file_has_one_line_for_each_event(golden_and_trace):
+    """A line is a site and a digest for each part; of the first twenty events all is known."""
+    path, trace = golden_and_trace
+    content = json.loads(path.read_text())
+    lines = [line.strip(' ",') for line in path.read_text().splitlines()]
+    assert len(content["events"]) == content["length"] == len(trace.events)
+    assert all(row in lines for row in content["events"])
+    assert [row["event"] for row in content["values"]][:20] == list(range(20))
+    assert content["seeds"]["torch's generator"] == "1"
+    assert content["values"][-1]["event"] == content["length"] - 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "kind", "function"),
+    [
+        ("np.random.seed(1)", "np.random.seed(2)", "exploration", "explore"),
+        ("1e-2 * (1 - step", "1.1e-2 * (1 - step", "schedule", "main"),
+        (".mean()\n", ".mean() * 2\n", "loss", "main"),
+        ("0.1 * new + 0.9 * old", "0.2 * new + 0.8 * old", "target update", "follow"),
+        # as little as an addition in another order: a digest tells no size
+        (".mean()\n", ".mean() * (1 + 1e-7)\n", "loss", "main"),
+        ("parameters(), 0.5)", "parameters(), 0.4)", "gradient", "main"),
+    ],
+    ids=["seed", "schedule", "loss", "target", "rounding", "gradient"],
+)
+def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, function):
+    """The first event that differs is named with its line, and is never called rounding."""
+    path, original = golden_and_trace
+    trace = recorded(changed((old, new)))
+    result = golden.differences(golden.load(path), trace)
+    first = result.comparison.first
+    assert (result.is_same, list(result.sources)) == (False, ["train.py"])
+    assert (first.kind, first.old.function) == (kind, function)
+    text = "\n".join(traces_text.golden_difference(result, trace))
+    assert f"differs at event {first.old.index + 1} of {len(original.events)}" in text
+    assert first.old.place in text
+    assert not re.search("rounding|close", text)
+
+
+def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
+    """An early event has both values; a later one the new, and the old at checkpoints."""
+    path, _ = golden_and_trace
+    early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
+    result = golden.differences(golden.load(path), early)
+    assert result.comparison.first.old.index < 20
+    assert "digest" not in "\n".join(traces_text.golden_difference(result, early))
+    late = recorded(changed(("* (1 - step / 40)", "* (1 - step / 40 + (step > 5))")))
+    result = golden.differences(golden.load(path), late)
+    text = traces_text.golden_difference(result, late)
+    assert result.comparison.first.kind == "schedule"
+    assert any("old: " in line and "learning_rate digest " in line for line in text)
+    assert any(line.startswith("later, event ") and " -> " in line for line in text)
+
+
+def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded):
+    """An array more that becomes a tensor is listed where all numbers after it are the same."""
+    path, _ = golden_and_trace
+    extra_lines = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
+    trace = recorded(changed(("    optimizer = torch.optim.Adam", extra_lines)))
+    result = golden.differences(golden.load(path), trace)
+    assert result.is_same
+    text = traces_text.golden_difference(result, trace)
+    assert any(line.startswith("only the new recording has 1 events") for line in text)
+
+
+def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorded):
+    """Two steps less or more are a difference, and so is an error at the end."""
+    path, _ = golden_and_trace
+    loaded = golden.load(path)
+    for count in (6, 10):
+        trace = recorded(changed(("range(8)", f"range({count})")))
+        assert not golden.differences(loaded, trace).is_same
+    failing = recorded(changed(("trained = main()", "trained = main()\nraise OSError('full')")))
+    result = golden.differences(loaded, failing)
+    assert not result.is_same
+    assert "ended in OSError: full" in "\n".join(traces_text.golden_difference(result, failing))
+
+
+def test_a_long_script_fits(recorded, tmp_path):
+    """The file of a training of 2000 updates has at most 200 kB, and repeats itself."""
+    trace = recorded(changed(("range(8)", "range(40)")))
+    copies = 50
+    events = [event for event in trace.events if event.kind != "final"] * copies
+    trace = replace(trace, events=tuple(replace(e, index=n) for n, e in enumerate(events)))
+    path = tmp_path / "long.golden"
+    golden.write(path, trace)
+    assert 160_000 < path.stat().st_size <= 200_000
+    loaded = golden.load(path)
+    assert loaded.block > 1
+    assert len(loaded.events) > 2000
+    assert golden.differences(loaded, trace).is_same
+
+
+def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch):
+    """After the events with a digest each, the first block that differs is named."""
+    monkeypatch.setattr(golden, "LARGEST", 12_000)
+    trace = recorded(changed(("range(8)", "range(40)")))
+    path = tmp_path / "long.golden"
+    golden.write(path, trace)
+    loaded = golden.load(path)
+    late = recorded(
+        changed(("range(8)", "range(40)"), ("(1 - step / 40)", "(1 - step / 40 + (step > 36))"))
+    )
+    result = golden.differences(loaded, late)
+    decisive = [e for e in late.events if e.kind in golden._DECISIVE]
+    changes = [n for n, e in enumerate(decisive) if e.kind == "optimizer"][37]
+    assert result.comparison.verdict == "equal"
+    assert result.block.start <= changes < result.block.stop
+    assert result.block.stop - result.block.start == loaded.block
+    text = "\n".join(traces_text.golden_difference(result, late))
+    assert text.startswith(f"differs in steps and updates {result.block.start + 1} to ")
+    # one step more or less at the end is in the last block, or after it
+    for shorter in (replace(trace, events=trace.events[:-9]),
+                  replace(trace, events=(*trace.events, *trace.events[-9:]))):  # fmt: skip
+        assert not golden.differences(loaded, shorter).is_same
+
+
+def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypatch):
+    """The function with a changed line is named where the first difference is elsewhere."""
+    package = tmp_path / "learner" / "__init__.py"
+    package.parent.mkdir()
+    package.write_text(LIBRARY)
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "train.golden"
+    golden.write(path, recorded(SCRIPT, packages=["learner"]))
+    # as on another machine: the old text is not there any more
+    package.write_text(LIBRARY.replace("def double", "# moved\ndef double").replace("2).", "4)."))
+    monkeypatch.delitem(sys.modules, "learner")
+    parse_file.cache_clear()
+    trace = recorded(SCRIPT, packages=["learner"])
+    result = golden.differences(golden.load(path), trace)
+    assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}
+    assert (result.comparison.first.kind, result.comparison.first.old.function) == ("loss", "main")
+
+
+def test_packages_and_seeds_that_moved_are_named(golden_and_trace):
+    """Other versions, packages that only one recording imports, and other seeds are listed."""
+    path, trace = golden_and_trace
+    versions = json.loads(path.read_text())["versions"]
+    del versions["gymnasium"]
+    edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
+           seeds={"torch's generator": "5"})  # fmt: skip
+    text = traces_text.golden_difference(golden.differences(golden.load(path), trace), trace)
+    (packages,) = (line for line in text if line.startswith("packages that moved: "))
+    for moved in (f"torch 1.13.1 -> {torch.__version__}", "gone 2.0 -> not imported",
+                  f"gymnasium not imported -> {gymnasium.__version__}"):  # fmt: skip
+        assert moved in packages
+    assert "torch's generator 5 -> 1" in text[-1]
+
+
+def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
+    """Nothing is left to do only where no package and no file has moved."""
+    path, trace = golden_and_trace
+
+    def step(**values):
+        edited(path, **values)
+        result = golden.differences(golden.load(path), trace)
+        assert result.is_same
+        return next_steps.after_golden_difference(result, path, Path("train.py"), [])
+
+    content = json.loads(path.read_text())
+    sources = dict.fromkeys(content["sources"], "0" * 16)
+    assert step() == "Nothing: the script has the same results."
+    assert step(sources=sources).startswith(
+        "Record again, to compare later runs with the present code"
+    )
+    moved = step(versions={**content["versions"], "torch": "1.13.1"})
+    assert moved == (
+        "See what this script does not execute of the changed packages: "
+        "rlregress upgrade torch==1.13.1 installed"
+    )
+
+
+def _cut(text):
+    return text[: len(text) // 2]
+
+
+def _edited(text):
+    return text.replace('"length": ', '"length": 1', 1)
+
+
+def _of_another_schema(text):
+    return json.dumps({**json.loads(text), "schema": 9, "more": 1})
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_cut, "is not valid JSON"),
+        (lambda _: "", "is not valid JSON"),
+        (lambda _: "[]", "expected a table"),
+        (_edited, "was changed after it was recorded: its checksum differs"),
+        (_of_another_schema, "key 'schema' is 9, expected 1"),
+        (lambda text: text.replace('"steps"', '"step"'), "unknown key 'step'"),
+        (lambda text: text.replace('"events": [', '"events": ["999 00000000",'), "among the"),
+        (lambda text: text.replace('"torch"', '"to\x1brch"'), "is not valid JSON"),
+        (lambda text: text + " " * 200_000, "more than 200000"),
+        (lambda _: "\udcff", "is not text, as golden files are"),
+    ],
+    ids=["cut", "empty", "list", "edited", "schema", "key", "site", "control", "large", "bytes"],
+)
+def test_a_damaged_golden_file(golden_and_trace, command, damage, message):
+    """A file that is not as it was recorded is refused in one sentence that names it."""
+    path, _ = golden_and_trace
+    path.write_bytes(damage(path.read_text()).encode(errors="surrogateescape"))
+    code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
+    assert code == 2
+    assert error.count("\n") == 1
+    for words in (str(path), message, "record it again with: rlregress trace"):
+        assert words in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("diff", "{file}", "--script", "{folder}/none.py"), "there is no script"),
+        (("diff", "{file}", "--script", "{folder}"), "is a folder; expected a Python file"),
+        (("diff", "{folder}/none", "--script", "{script}"), "there is no golden file"),
+        (("diff", "{folder}", "--script", "{script}"), "it is a folder, not a file"),
+        (("diff", "{file}"), "expected either NEW, a second trace, or --script"),
+        (("diff", "{file}", "{file}", "--script", "{script}"), "golden file; found both"),
+        (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
+        (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
+        (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
+         "--golden records a script to its own file; leave --framework out"),
+        (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
+    ],
+)  # fmt: skip
+def test_names_that_lead_nowhere(golden_and_trace, command, arguments, message):
+    """A missing script or file, and options that exclude each other, are one sentence each."""
+    path, _ = golden_and_trace
+    places = {"file": path, "folder": path.parent, "script": path.with_suffix(".py")}
+    code, _, error = command(*(argument.format(**places) for argument in arguments))
+    assert (code, error.count("\n")) == (2, 1)
+    assert message in error
+
+
+def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
+    """No golden file is written of it, and the exit code is 3."""
+    script, path = tmp_path / "train.py", tmp_path / "train.golden"
+    script.write_text(changed(("torch.manual_seed(1)", "torch.seed()")))
+    code, out, error = command("trace", str(script), "--golden", str(path))
+    assert (code, error) == (3, "")
+    assert "does not repeat itself, because of the initialisation of the networks" in out
+    assert f"no golden file is written to {path}" in out
+    assert not path.exists()
+
+
+@pytest.mark.nightly
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="qemu-user is not installed")
+def test_another_processor_has_the_same_bits(command, tmp_path, monkeypatch):
+    """PPO of Stable-Baselines3 is the same to the bit on an emulated Haswell."""
+    pytest.importorskip("stable_baselines3")
+    script, path = tmp_path / "train.py", tmp_path / "train.golden"
+    script.write_text(
+        "from stable_baselines3 import PPO\n"
+        "settings = {'n_steps': 128, 'batch_size': 64, 'n_epochs': 4, 'seed': 7}\n"
+        "PPO('MlpPolicy', 'Pendulum-v1', **settings).learn(256)\n"
+    )
+    assert command("trace", str(script), "--golden", str(path))[0] == 0
+    emulated = tmp_path / "python"
+    python = Path(sys.prefix) / "bin" / "python"
+    emulated.write_text(f'#!/bin/sh\nexec qemu-x86_64 -cpu Haswell {python} "$@"\n')
+    emulated.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(emulated))
+    code, out, error = command("diff", str(path), "--script", str(script))
+    assert (code, error) == (0, "")
+    assert out.startswith("same to the bit: 256 environment steps")
+
+
+@pytest.mark.nightly
+def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
+    """The exit code says whether a script is the same, differs, or could not be compared."""
+    monkeypatch.chdir(tmp_path)
+    script = Path("train.py")
+    script.write_text(TRAINING)
+    assert command("trace", "train.py", "--golden", "train.golden", "--steps", "6")[0] == 0
+    compare = ("diff", "train.golden", "--script", "train.py")
+    code, out, error = command(*compare)
+    assert (code, error) == (0, "")
+    assert out.startswith("same to the bit: 6 environment steps")
+    for change, expected, words in (
+        ((".mean()\n", ".mean() * 2\n"), 1, ("differs at event ", "train.py: loss_of, lines",
+                                            "next: Read what changed in these files")),
+        (("torch.manual_seed(1)", "torch.seed()"), 3, ("does not repeat itself",)),
+    ):  # fmt: skip
+        script.write_text(changed(change))
+        code, out, _ = command(*compare)
+        assert (code, [word for word in words if word not in out]) == (expected, [])
+    script.write_text("import nowhere\n")
+    code, _, error = command(*compare)
+    assert (code, "No module named 'nowhere'" in error) == (2, True)
+    script.write_text(changed((".mean()\n", ".mean() * 2\n")))
+    arithmetic = json.loads(Path("train.golden").read_text())["arithmetic"]
+    edited(Path("train.golden"), arithmetic={**arithmetic, "aten": "AVX512"})
+    code, out, error = command(*compare)
+    assert (code, out, "differs" in error) == (2, "", False)
+    assert "not comparable: the arithmetic of train.golden is not the portable one" in error
+    assert "(aten AVX512, expected AVX2)" in error

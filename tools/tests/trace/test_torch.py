@@ -1,0 +1,103 @@
+"""Functions and devices of torch work under a recorder as without it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress.inside.events import Places, part
+from rlregress.inside.recorder import Recorder
+from rlregress.trace import recording_processes
+
+from .scripts import recorded_here
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["before", "inside"])
+def test_a_default_device_is_obeyed(inside):
+    """Functions that make tensors are seen by a default device, whenever it was set."""
+    from torch.utils import _device
+
+    _device._device_constructors.cache_clear()
+    recorder = Recorder(Places([__file__]))
+    outer, inner = (recorder, torch.device("meta"))[:: 1 if inside else -1]
+    with outer, inner:
+        tensors = [torch.rand(2), torch.tensor(np.zeros(2)), torch.randn(2)]
+        tensors.append(torch.as_tensor(np.ones(2)))
+    assert all(tensor.is_meta for tensor in tensors)
+    # numbers that do not exist are no events
+    assert {e["kind"] for e in recorder.events} == {"data"}
+
+
+def test_transformed_functions_are_left_alone(tmp_path):
+    """Draws, writes and gradients in functions under vmap and grad go through, unrecorded."""
+    text = (
+        "import torch\n"
+        "torch.manual_seed(0)\n"
+        "def noisy(x):\n    y = x * 1\n    y.detach().mul_(2)\n    return y + torch.randn(2)\n"
+        "moved = torch.func.vmap(noisy, randomness='different')(torch.zeros(3, 2))\n"
+        "slope = torch.func.grad(lambda w: (w * torch.randn(2)).sum())(torch.ones(2))\n"
+        "drawn = torch.randn(2)\n"
+    )
+    recorder, names = recorded_here(text, tmp_path)
+    untraced = {}
+    exec(text, untraced)
+    for name in ("moved", "slope", "drawn"):
+        assert torch.equal(names[name], untraced[name])
+    assert recorder.events[-1]["parts"]["value"] == part(names["drawn"])
+
+
+def test_functions_compiled_by_jit_mean_the_original(tmp_path):
+    """A function with draws and tensors can be compiled by torch.jit; nothing of it is left."""
+    from torch.jit import _builtins
+
+    text = (
+        "import torch\n"
+        "@torch.jit.script\n"
+        "def noisy(x: torch.Tensor):\n"
+        "    return x.clone().mul_(2.0) + torch.rand([2]) + torch.tensor(1.0)\n"
+        "found = noisy(torch.zeros(2))\n"
+    )
+    before = dict(_builtins._get_builtin_table())
+    _, names = recorded_here(text, tmp_path)
+    assert (names["found"] >= 1).all()
+    assert _builtins._get_builtin_table() == before
+
+
+@pytest.mark.nightly
+def test_functions_compiled_whole_are_taken_as_ever(tmp_path):
+    """A function that torch.compile has to take in one piece draws and writes, in one process."""
+    script = tmp_path / "whole.py"
+    script.write_text(
+        "import torch\n"
+        "torch.manual_seed(0)\n"
+        "@torch.compile(backend='eager', fullgraph=True)\n"
+        "def noisy(x, y):\n"
+        "    with torch.no_grad():\n"
+        "        y.lerp_(x, 0.5)\n"
+        "    return y + torch.rand(2) + torch.randn_like(x)\n"
+        "found = noisy(torch.zeros(2), torch.ones(2))\n"
+        "torch.rand(3)\n",
+        encoding="utf-8",
+    )
+    job = {"script": str(script), "arguments": [], "packages": []}
+    result = recording_processes.record(job, tmp_path / "trace", recording_processes.current("old"))
+    assert result.failure == ""
+    assert result.count("draw") > 0
+
+
+def test_sparse_gradients_are_recorded(tmp_path):
+    """A step with a sparse gradient is an event with all of its numbers."""
+    text = (
+        "import torch\n"
+        "table = torch.nn.Embedding(5, 3, sparse=True)\n"
+        "optimizer = torch.optim.SparseAdam(list(table.parameters()), lr=0.1)\n"
+        "table(torch.tensor([1, 2])).sum().backward()\n"
+        "optimizer.step()\n"
+    )
+    recorder, names = recorded_here(text, tmp_path)
+    (step,) = [e for e in recorder.events if e["kind"] == "optimizer"]
+    gradient = names["table"].weight.grad
+    assert step["parts"]["gradient"][1:5] == part(gradient.to_dense())[1:5]
+    assert step["parts"]["gradient"][5] == "float32 tensor 5x3 torch.sparse_coo"
+    assert step["parts"]["gradient"][1] == pytest.approx(6**0.5)
