@@ -62,11 +62,11 @@ class Unchecked(UserError):
 
 @dataclass(frozen=True)
 class Checked:
-    """A version, which is made when something has to be measured in it.
+    """A version of a search; its environment is made when something is measured in it.
 
     Attributes:
-        own: a folder for what has to be made.
-        folder: what was measured, named by the content of the version.
+        own: folder for the environment.
+        folder: folder for results, named by the content of the version.
     """
 
     resolved: ResolvedSide

@@ -136,12 +136,11 @@ class Adapter:
         return ()
 
     def at(self, label: str) -> Adapter:
-        """The adapter of one copy; UserError if there is none of that label."""
+        """Return the adapter of one copy; UserError if there is none of that label."""
         version = self.code.version()
         if label != version:
             raise UserError(
-                f"{self.name}@{label} is not here: {self.framework.packages[0]} {version} is "
-                "installed"
+                f"{self.name}@{label} is not installed; found {self.framework.packages[0]} {version}"
             )
         return self
 

@@ -50,11 +50,11 @@ class Unsupported(Exception):
 
 
 class Passing:
-    """The checkpoints that a training passes.
+    """The checkpoints of a training, each of which it passes once.
 
     Args:
         checkpoints: environment steps, ascending.
-        done: those up to here were passed before.
+        done: environment steps that were trained before; checkpoints up to there are passed.
     """
 
     def __init__(self, checkpoints: Sequence[int], done: int = -1) -> None:

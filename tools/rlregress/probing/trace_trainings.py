@@ -33,12 +33,12 @@ def is_generated(title: str) -> bool:
 
 @dataclass(frozen=True)
 class GeneratedCalls:
-    """In place of a training, all calls of a part that are generated from signatures.
+    """All generated calls of a part of a framework, which run in place of a training.
 
-    The name of its scenario begins with "calls-".
+    The name of the scenario begins with "calls-".
 
     Attributes:
-        module: its ``TABLES`` generate them. It needs the framework, and titles do not.
+        module: has ``TABLES``, which generate the calls. It imports the framework; titles do not.
         part: classes or functions of the framework.
     """
 

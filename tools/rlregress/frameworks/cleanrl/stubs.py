@@ -25,7 +25,7 @@ class Bag:
         self.__dict__.update(attributes)
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"the probe has given no '{name}'")
+        raise AttributeError(f"the script reads '{name}', which this probe does not set")
 
 
 class Fn:

@@ -17,7 +17,7 @@ from rlregress.probing.layers import linear_layers, ppo_architecture
 
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:
-    """Widths of policy and value network, shared layers, activation function."""
+    """Return widths of policy and value network, shared layers and activation function."""
     agent: Any = Optimiser(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
     return ppo_architecture(parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"])))
