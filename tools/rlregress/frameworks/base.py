@@ -140,7 +140,8 @@ class Adapter:
         version = self.code.version()
         if label != version:
             raise UserError(
-                f"{self.name}@{label} is not installed; found {self.framework.packages[0]} {version}"
+                f"{self.name}@{label} is not installed; "
+                f"found {self.framework.packages[0]} {version}"
             )
         return self
 

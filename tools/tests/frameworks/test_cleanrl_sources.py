@@ -72,7 +72,7 @@ def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
 def test_a_copy_of_another_label_is_not_taken_instead(checkout, monkeypatch):
     """The labels that are here are listed."""
     monkeypatch.setenv(script_sources.VARIABLE, str(checkout))
-    with pytest.raises(UserError, match=r"cleanrl@1\.0\.0 is not here, only HEAD"):
+    with pytest.raises(UserError, match=r"cleanrl@1\.0\.0 is not installed, only HEAD"):
         script_sources.find_source("1.0.0")
 
 

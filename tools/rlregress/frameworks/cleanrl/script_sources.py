@@ -204,4 +204,4 @@ def find_source(label: str = "") -> Source:
         if label in ("", source.label):
             return source
     labels = ", ".join(known_source.label for known_source in sources)
-    raise UserError(f"cleanrl@{label} is not here, only {labels}; {_HINT}")
+    raise UserError(f"cleanrl@{label} is not installed, only {labels}; {_HINT}")
