@@ -153,7 +153,7 @@ def start(module, side, job):
 side_fingerprints.side_process.run_module, recording_processes.start = ask, start
 options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
-    every=True, files=False,
+    trace_all=True, files=False,
 )
 print(cascade.run(options).verdict)
 """
