@@ -84,7 +84,7 @@ def measured_ids(module: str) -> tuple[str, ...]:
 def test_every_id_is_literal_in_one_file_of_the_catalogue():
     """Where a detail is defined, its id stands as one string, and in no second file."""
     ids = {detail.id for detail in registry.all_details()}
-    assert unplaced(ids, LIBRARY / "details") == {}
+    assert unplaced(ids, LIBRARY / "catalogue") == {}
 
 
 def test_every_measured_id_is_in_one_table():

@@ -82,7 +82,7 @@ def test_a_shared_name_is_found(tmp_path, added, name):
         "tests_unit/test_a.py",
         f"{library}/gate/__init__.py",
         f"{library}/upgrade/gate.py",
-        *(f"{library}/{family}/sac.py" for family in ("details", "formulas", "measurements")),
+        *(f"{library}/{family}/sac.py" for family in ("catalogue", "formulas", "measurements")),
         *(f"{library}/frameworks/{one}/training.py" for one in ("one", "two")),
         *(f"{library}/frameworks/{one}/observe/sac.py" for one in ("one", "two")),
         *(f"{library}/frameworks/{one}/observe/helpers/nstep.py" for one in ("one", "two")),

@@ -661,7 +661,7 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
         # one a time
         return {training.name: small_traces.trace() for training in trainings[:1]}
 
-    monkeypatch.setattr(sides_module, "recorded", recorded)
+    monkeypatch.setattr(sides_module, "load_or_record", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
     both = recording_processes.Side("old"), recording_processes.Side("new")
     with Sides(both, (tmp_path, tmp_path), 1, print) as sides:
