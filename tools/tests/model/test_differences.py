@@ -34,15 +34,15 @@ def lists(draw):
     ran.
     """
     trainings = draw(st.dictionaries(st.sampled_from(NAMES), st.sampled_from(RESULTS)))
-    pieces = [
-        (
-            piece(f"f{n}", draw(st.sampled_from(["framework", "contrib"])),
-                  draw(st.sampled_from([CHANGED, CHANGED, ADDED, REMOVED, WORDING]))),
-            draw(st.sets(st.sampled_from(sorted(trainings)))) if trainings else set(),
-            draw(st.sampled_from([False, False, True, 0.5, 0.0])),
-        )
-        for n in range(draw(st.integers(0, 5)))
-    ]  # fmt: skip
+    pieces = []
+    for n in range(draw(st.integers(0, 5))):
+        package = draw(st.sampled_from(["framework", "contrib"]))
+        how = draw(st.sampled_from([CHANGED, CHANGED, ADDED, REMOVED, WORDING]))
+        by = draw(st.sets(st.sampled_from(sorted(trainings)))) if trainings else set()
+        # of what one version alone has, all is a change: none of it is missed
+        missed = [0.5, 0.0] if how == CHANGED else []
+        ways = draw(st.sampled_from([False, False, True, *missed]))
+        pieces.append((piece(f"f{n}", package, how), by, ways))
     return trainings, pieces
 
 
