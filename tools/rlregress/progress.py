@@ -146,13 +146,14 @@ class Estimate:
         with self._lock:
             self._limit = time.monotonic() + seconds
 
-    def change(self, name: str, parts: float) -> None:
-        """Change the expected number of parts of the next stage of this name."""
+    def change(self, name: str, parts: float, size: float = 0.0) -> None:
+        """Expect so many parts of the next stage of this name, of a size; 0: as was expected."""
         with self._lock:
             names = [stage.name for stage in self._following]
             if name in names:
                 number = names.index(name)
-                self._following[number] = replace(self._following[number], parts=parts)
+                stage = self._following[number]
+                self._following[number] = replace(stage, parts=parts, size=size or stage.size)
 
     def expect_left(self, parts: float) -> None:
         """Change the expected number of further parts of the present stage."""
@@ -251,7 +252,9 @@ class Estimate:
             # more parts than were expected may follow
             parts = max(parts, self._done / 4)
         since = now - self._last
-        return max(parts * pace - since, since / 2) if parts > 0 else 0.0
+        # what is limited by time may take twice as long as it is expected to
+        least = 0.0 if self._stage.is_measure or own_pace else parts * pace / 2
+        return max(parts * pace - since, since / 2, least) if parts > 0 else 0.0
 
     def line(self) -> str:
         """Return the stage, its parts, and the time that is left; "" before the first stage."""
@@ -277,9 +280,9 @@ def limit(seconds: float) -> None:
     _estimate.limit(seconds)
 
 
-def change(name: str, parts: float) -> None:
+def change(name: str, parts: float, size: float = 0.0) -> None:
     """Call ``Estimate.change`` for the running command."""
-    _estimate.change(name, parts)
+    _estimate.change(name, parts, size)
 
 
 def expect_left(parts: float) -> None:

@@ -38,6 +38,11 @@ _WIDEST = 0.1
 _PLAIN = 0.5
 
 
+def limit_seconds(spent: float) -> float:
+    """Return the seconds in which trainings are timed, of an upgrade that has taken so many."""
+    return max(_SHARE * spent, _SECONDS)
+
+
 def measure_costs(
     sides: Sides,
     trainings: Iterable[Training],
@@ -62,7 +67,7 @@ def measure_costs(
     for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
         if training.proved and training.name in executing:
             by_name.setdefault(training.algorithm, training)
-    seconds = max(_SHARE * spent, _SECONDS)
+    seconds = limit_seconds(spent)
     fitting: list[str] = []
     seconds_left = seconds
     for training in by_name.values():

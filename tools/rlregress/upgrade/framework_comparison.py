@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from rlregress import progress
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Traced
@@ -12,9 +14,11 @@ from rlregress.model.upgrade_result import LATE, Cause, OfFramework
 from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import (
     attribution,
+    costs,
     direct_calls,
     early_answers,
     entries,
+    expected_stages,
     recordings,
     side_fingerprints,
     training_selection,
@@ -150,6 +154,9 @@ def compare_framework(
         },
     }
     executions = both.find_executions(own.pieces, recorded.traces, own.probed)
+    # timing takes a share of the time that has passed by then
+    timed = costs.limit_seconds(time.time() - both.options.started)
+    progress.change(expected_stages.COSTS, 1, timed)
     executions = both.repeat_calls(
         executions,
         [training for training in trainings if training.name in old],
@@ -159,7 +166,7 @@ def compare_framework(
     recorded = replace(
         recorded, traced=direct_calls.mark_rounding(recorded.traced, causes, executions)
     )
-    costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
+    measured_costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
     checks = entries.list_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
@@ -181,7 +188,7 @@ def compare_framework(
         causes=causes,
         proof=both.inject_faults(executions, recorded.traced, trainings, new),
         hunks=attribution.pair_lines(functions, recordings.map_executed_lines(new)),
-        costs=costs,
+        costs=measured_costs,
     )
     return described, ran
 
