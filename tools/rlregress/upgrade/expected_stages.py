@@ -37,7 +37,7 @@ _AGAIN = 0.7
 #: share of the changed functions that a training executes.
 _EXECUTED = 0.12
 #: seconds in which trainings are timed on both versions; times as long as a script takes.
-TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
+_TIMED, _TURNS_OF_SCRIPT = 10.0, 2.0
 #: trainings that stand for all that diverge at the same place, at most.
 _STAND_FOR_ALL = 8
 
@@ -79,7 +79,7 @@ def list_training_stages(
             CommandStage(coverage.STAGE, differing, starts=0),
             # functions that make trainings differ need no further evidence
             make_call_stage(recorded, differing - stand),
-            CommandStage(COSTS, bool(recorded), size=TIMED, seconds=1.0),
+            CommandStage(COSTS, bool(recorded), size=_TIMED, seconds=1.0),
         ]
     return stages
 
@@ -100,7 +100,7 @@ def list_script_stages(
         CommandStage(coverage.STAGE, differing, starts=0),
         make_call_stage(1, differing - differs),
         CommandStage(
-            COSTS, bool(differing), size=max(TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
+            COSTS, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
         ),
         *list_detail_stages([registry.all_details()], options),
     ]
