@@ -37,9 +37,8 @@ from rlregress.trace import recording_processes
 from rlregress.trace.child_processes import last_words
 from rlregress.trace.recording_processes import Side
 from rlregress.trace.trace_comparison import compare
-from rlregress.upgrade import mutation_test
 from rlregress.upgrade.cached_folders import Say
-from rlregress_power import probe_server, replay_power, return_gates
+from rlregress_power import probe_server, replay_power, return_gates, traced_mutants
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,7 +164,7 @@ def _by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[F
             fault: mutant for fault in framework_faults if (mutant := _mutant(fault)) is not None
         }
         mutants_found = list(mutants.values())
-        seeded = mutation_test.seed_installed(frameworks.get(name), mutants_found, workers, say)
+        seeded = traced_mutants.try_installed(frameworks.get(name), mutants_found, workers, say)
         by_fault = dict(zip(mutants, seeded, strict=True))
         yield from (_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
 

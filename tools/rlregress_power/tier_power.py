@@ -37,9 +37,15 @@ from rlregress.model.fault_results import (
     Outcome,
 )
 from rlregress.training import worker_launch
-from rlregress.upgrade import mutation_test, state
+from rlregress.upgrade import state
 from rlregress.upgrade.cached_folders import Say
-from rlregress_power import behavior_coverage, generated_faults, instruments, probe_server
+from rlregress_power import (
+    behavior_coverage,
+    generated_faults,
+    instruments,
+    probe_server,
+    traced_mutants,
+)
 
 #: time limit of the behaviour tests of a fault, in seconds
 PATIENCE = 900
@@ -208,7 +214,7 @@ def _traced(
     if not faults:
         return []
     mutants_found = list(faults.values())
-    seeded = mutation_test.seed_installed(adapter, mutants_found, workers, say, by_calls)
+    seeded = traced_mutants.try_installed(adapter, mutants_found, workers, say, by_calls)
     return [
         (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)

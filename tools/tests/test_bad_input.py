@@ -143,7 +143,7 @@ WRONG: list[tuple[str | list[str], *tuple[str, ...]]] = [
       for day in ("0000-00-00", "2026-02-30", "yesterday", "2026-1-1")),
     # options that would have no effect
     ("check --no-returns", "rlregress check takes no --no-returns; 'rlregress upgrade' does"),
-    ("check --trace-all --mutants 3", "takes no --trace-all; 'rlregress upgrade' does"),
+    ("check --trace-all", "takes no --trace-all; 'rlregress upgrade' does"),
     ("check --script train.py", "rlregress check takes no --script; rlregress upgrade, rlregress "
      "bisect and rlregress diff do"),
     ("upgrade installed --cells all", "rlregress upgrade takes no --cells; "),

@@ -111,7 +111,7 @@ def test_a_plan_begins_with_minutes_and_what_it_would_detect(command, tmp_path):
         "",
         "--scenario none",
         "--framework sb3,torchrl --algorithm ppo,sac --scenario goals,atari --min-coverage 0.25 "
-        "--fail-on close --accepted reviewed.toml --mutants 3 --trace-all --no-returns "
+        "--fail-on close --accepted reviewed.toml --trace-all --no-returns "
         "--single-look --lend pandas --minutes 1.5",
     ],
 )

@@ -7,7 +7,6 @@ or drop a statement. Code that computes nothing has no mutants: texts, checks of
 from __future__ import annotations
 
 import ast
-import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,28 +46,6 @@ class Edit:
     end: int
     new: str
     operator: str
-
-
-def faults(file: str, function: str, first: int, last: int, text: str) -> list[Mutant]:
-    """Return all mutants of one function, in the order of its lines.
-
-    Args:
-        first, last: the first and last line of the function.
-        text: the text of the whole file.
-    """
-    nodes = [node for node in _list_functions(text) if node.end_lineno == last]
-    rows = text.encode().split(b"\n")
-    # two operators may lead to the same line
-    edits_by_result = {
-        (edit.line, _apply_edit(rows[edit.line - 1], edit)): edit
-        for node in nodes
-        if first <= node.lineno <= last
-        for edit in _edits_of_function(node, rows)
-    }
-    mutants = [build_mutant(file, function, edit, text) for edit in edits_by_result.values()]
-    return sorted(
-        (mutant for mutant in mutants if mutant is not None), key=lambda mutant: mutant.line
-    )
 
 
 def _list_functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -119,21 +96,6 @@ def build_mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | No
 
 def _apply_edit(row: bytes, edit: Edit) -> bytes:
     return row[: edit.start] + edit.new.encode() + row[edit.end :]
-
-
-def spread(mutants_by_function: Sequence[Sequence[Mutant]], limit: int) -> list[Mutant]:
-    """Draw up to ``limit`` mutants, in turn from each function that has some left.
-
-    The generator has a fixed seed: the same functions give the same mutants.
-    """
-    generator = random.Random(0)
-    remaining = [generator.sample(list(mutants), len(mutants)) for mutants in mutants_by_function]
-    drawn_mutants: list[Mutant] = []
-    while any(remaining) and len(drawn_mutants) < limit:
-        for mutants in remaining:
-            if mutants and len(drawn_mutants) < limit:
-                drawn_mutants.append(mutants.pop())
-    return drawn_mutants
 
 
 def _compiles(text: str) -> bool:

@@ -12,7 +12,6 @@ from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import VIOLATED, Entry, Judgement
-from rlregress.model.fault_results import Mutant
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
@@ -411,42 +410,6 @@ class PieceExecution:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MutationTest:
-    """The result of a mutation test: the mutants that the upgrade would have detected.
-
-    Attributes:
-        functions: number of mutated functions.
-        diverged: mutants that make a trace diverge, or a training fail.
-        not_run: mutants of lines that no training runs.
-        unseen: mutants that ran and changed nothing.
-        called: mutants that only direct calls of their function detect.
-        misfits: mutants that could not be injected, and why; they do not count.
-    """
-
-    functions: int
-    diverged: tuple[Mutant, ...]
-    not_run: tuple[Mutant, ...]
-    unseen: tuple[Mutant, ...]
-    called: tuple[Mutant, ...] = ()
-    misfits: tuple[str, ...] = ()
-
-    @property
-    def detected(self) -> int:
-        """Number of detected mutants."""
-        return len(self.diverged) + len(self.called)
-
-    @property
-    def faults(self) -> int:
-        """Number of injected mutants."""
-        return self.detected + len(self.not_run) + len(self.unseen)
-
-    @property
-    def share(self) -> float:
-        """Share of the mutants that were detected; 0 without mutants."""
-        return self.detected / self.faults if self.faults else 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReturnsVerdict:
     """The verdict on the returns of trainings.
 
@@ -523,7 +486,6 @@ class OfFramework:
         same_code: trainings that run no changed code, recorded in the new version only.
         executions: execution of each changed piece of code.
         causes: training -> its culprit, as far as it was found.
-        proof: the mutation test; None: not requested.
         returns: verdict on the returns of the new version; None: not trained.
         stored: algorithms with baseline runs.
         hunks: function -> its differing lines with context.
@@ -547,7 +509,6 @@ class OfFramework:
     same_code: tuple[str, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
-    proof: MutationTest | None = None
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
@@ -665,7 +626,7 @@ class OfScript:
         held: the script in both versions, or why it could not be compared.
         entries: the entries of the script and of the code that it may run.
         executions: its execution of changed pieces of code.
-        causes, proof, hunks, costs: as in ``OfFramework``.
+        causes, hunks, costs: as in ``OfFramework``.
         names: its uses of names that are gone or incompatible; None: there are no such names.
         judgement: the judgement of the script's entries.
     """
@@ -674,7 +635,6 @@ class OfScript:
     entries: tuple[Entry, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
-    proof: MutationTest | None = None
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     names: ScriptNames | None = None
     costs: tuple[Cost, ...] = ()

@@ -12,7 +12,6 @@ from rlregress.model.recorded_traces import NotTraced, Traced, share
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Cause,
-    MutationTest,
     NotProbed,
     OfFramework,
     OfScript,
@@ -101,7 +100,6 @@ def _script(result: OfScript | None) -> dict[str, Any] | None:
         result.held.name: {
             "names": lines,
             **_trace(result.held, result.causes.get(result.held.name), ()),
-            "proof": result.proof and _proof(result.proof),
         }
     }
 
@@ -143,7 +141,6 @@ def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
             for lost in framework.not_traced
         ],
         "same_code": framework.same_code,
-        "proof": framework.proof and _proof(framework.proof),
     }
 
 
@@ -197,16 +194,4 @@ def _first(traced: Traced) -> dict[str, Any] | None:
         "old": first.old.place if first.old else None,
         "new": first.new.place if first.new else None,
         "functions": [event.function if event else None for event in (first.old, first.new)],
-    }
-
-
-def _proof(proof: MutationTest) -> dict[str, Any]:
-    return {
-        "functions": proof.functions,
-        "faults": proof.faults,
-        "seen": [str(fault) for fault in proof.diverged],
-        "called": [str(fault) for fault in proof.called],
-        "not_run": [str(fault) for fault in proof.not_run],
-        "unseen": [str(fault) for fault in proof.unseen],
-        "misfits": proof.misfits,
     }

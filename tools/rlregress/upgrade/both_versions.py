@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import NotTraced, Trace, Traced
-from rlregress.model.upgrade_result import Cause, Cost, Moved, MutationTest, PieceExecution
+from rlregress.model.upgrade_result import Cause, Cost, Moved, PieceExecution
 from rlregress.upgrade import (
     costs,
     coverage,
     direct_calls,
     entries,
-    mutation_test,
     outside_training,
     recordings,
 )
@@ -110,30 +109,6 @@ class BothVersions:
         executing = {name for execution in executions for name in execution.trainings}
         spent = time.time() - self.options.started
         return costs.measure_costs(self.sides, trainings, compared, not_compared, executing, spent)
-
-    def inject_faults(
-        self,
-        executions: Sequence[PieceExecution],
-        compared: Iterable[Traced],
-        trainings: Iterable[Training],
-        new: Mapping[str, Trace],
-    ) -> MutationTest | None:
-        """Return how many injected faults the traces detect; None: that is not wanted."""
-        options = self.options
-        if not options.prove:
-            return None
-        names = {training.name for training in compared if training.proved}
-        options.say(
-            f"seeding up to {options.prove} faults into {len(executions)} changed functions"
-        )
-        return mutation_test.mutation_test(
-            executions,
-            {training.name: training for training in trainings},
-            {name: trace for name, trace in new.items() if name in names},
-            lambda jobs: self.sides.record_once("new", jobs),
-            options.prove,
-            lambda jobs: direct_calls.call_mutated(self.sides, jobs, self.folders),
-        )
 
     def list_pieces(
         self, executions: Sequence[PieceExecution], ran: Executed, framework: str = ""

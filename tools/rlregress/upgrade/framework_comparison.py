@@ -186,7 +186,6 @@ def compare_framework(
         ),
         executions=tuple(executions),
         causes=causes,
-        proof=both.inject_faults(executions, recorded.traced, trainings, new),
         hunks=attribution.pair_lines(functions, recordings.map_executed_lines(new)),
         costs=measured_costs,
     )

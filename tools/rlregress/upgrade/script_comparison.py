@@ -45,7 +45,6 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         ([compared_script], []) if isinstance(compared_script, Traced) else ([], [compared_script])
     )
     costs = both.measure_costs([script], compared, not_compared, executions)
-    executed = [execution for execution in executions if execution.trainings]
     functions = attribution.explaining_functions(causes.values(), (), (), executions)
     result = OfScript(
         held=compared_script,
@@ -56,7 +55,6 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         ),
         executions=tuple(executions),
         causes=causes,
-        proof=both.inject_faults(executed, compared, [script], traces[1]) if compared else None,
         hunks=attribution.pair_lines(functions, recordings.map_executed_lines(traces[1])),
         names=_find_missing_names(both, compared_script),
         costs=costs,

@@ -42,7 +42,6 @@ class Options:
             exit code 0; None: the default, of a script 0.
         fail_on: the best verdict whose exit code is not 0.
         accepted: file of reviewed entries; None: there is none.
-        prove: how many mutants to make of what differs; 0: none.
         script: the job of a script that is traced instead of the built-in trainings.
         trace_all: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
@@ -84,9 +83,6 @@ class Options:
     )
     accepted: Path | None = option(
         None, "--accepted", "File of entries that were reviewed.", kind=PATH, metavar="FILE"
-    )
-    prove: int = option(
-        0, "--mutants", "Mutate what differs N times; count detected.", least=0, metavar="N"
     )
     trace_all: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
     returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")

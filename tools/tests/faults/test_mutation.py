@@ -5,14 +5,19 @@ from __future__ import annotations
 import pytest
 
 from rlregress.faults import mutation
-from rlregress.model.fault_results import Mutant
+
+
+def mutants_of(text):
+    """Return all mutants of a file, in the order of its lines."""
+    built = [mutation.build_mutant("m.py", *edit, text) for edit in mutation.list_edits(text)]
+    return [mutant for mutant in built if mutant is not None]
 
 
 def faults(*body, head="def f(self, x, y=1):"):
     """(operator, new line) of all faults of a function."""
     rows = ["rate = 1", "", head, *(f"    {row}" for row in body), "", "other = 2", ""]
     text = "\n".join(rows)
-    mutants = mutation.faults("m.py", "f", 3, 3 + len(body), text)
+    mutants = mutants_of(text)
     for fault in mutants:
         after = fault.text.split("\n")
         (line,) = [n for n, pair in enumerate(zip(rows, after, strict=True)) if len(set(pair)) > 1]
@@ -105,7 +110,7 @@ def test_the_head_of_a_function_is_left_alone():
     text = (
         "@scaled(2)\ndef f(x):\n    @scaled(3)\n    def g(y=4):\n        return y\n    return g\n"
     )
-    assert mutation.faults("m.py", "f", 1, 6, text) == []
+    assert mutants_of(text) == []
 
 
 def test_a_condition_that_also_does_something_is_no_check():
@@ -114,9 +119,11 @@ def test_a_condition_that_also_does_something_is_no_check():
     assert mutants == {("comparison", "if x >= y:"), ("dropped statement", "pass")}
 
 
-def test_faults_of_inner_functions_are_faults_of_the_outer_one():
-    """Faults of an inner function are listed for the outer one."""
-    assert faults("def g(z):", "    return -z", "return g") == {("sign", "return (z)")}
+def test_a_fault_of_an_inner_function_belongs_to_it():
+    """It is listed once, under its qualified name."""
+    assert [str(fault) for fault in mutants_of("def f():\n    def g(z):\n        return -z\n")] == [
+        "m.py:3 f.g (sign): return -z -> return (z)"
+    ]
 
 
 def test_a_mutant_changes_one_line_of_several():
@@ -131,57 +138,13 @@ def test_a_mutant_changes_one_line_of_several():
 def test_faults_stand_in_the_order_of_their_lines():
     """Each with its place, its operator, and the line before and after."""
     text = "def f(x):\n    self.a = -x\n    return x\n\n\ndef g(x):\n    return -x\n"
-    mutants = mutation.faults("m.py", "f", 1, 3, text)
-    assert [str(fault) for fault in mutants] == [
+    assert [str(fault) for fault in mutants_of(text)] == [
         "m.py:2 f (dropped statement): self.a = -x -> pass",
         "m.py:2 f (sign): self.a = -x -> self.a = (x)",
+        "m.py:7 g (sign): return -x -> return (x)",
     ]
 
 
 def test_a_fault_that_comes_about_twice_is_one():
     """Two operators that make the same line make one fault."""
-    mutants = mutation.faults("m.py", "f", 1, 2, "def f(x):\n    return f(x, x)\n")
-    assert mutants == []
-
-
-def test_lines_that_are_no_function_have_no_faults():
-    """Nothing is guessed."""
-    assert mutation.faults("m.py", "f", 1, 9, "def f(x):\n    return -x\n") == []
-
-
-def make(name, count):
-    """Faults of one function."""
-    return [
-        Mutant(
-            file="m.py", function=name, line=n, operator="constant", old="0", new=str(n), text=""
-        )
-        for n in range(count)
-    ]
-
-
-def shares(mutants):
-    """Function -> how many."""
-    names = [fault.function for fault in mutants]
-    return {name: names.count(name) for name in sorted(set(names))}
-
-
-def test_faults_are_spread_evenly():
-    """Each function has as many as every other as far as there are, and none twice."""
-    by_function = [make("few", 2), make("many", 50), make("more", 50)]
-    mutants = mutation.spread(by_function, 20)
-    assert shares(mutants) == {"few": 2, "many": 9, "more": 9}
-    assert len(set(mutants)) == 20
-
-
-def test_the_same_faults_are_drawn_again():
-    """The draw repeats itself, and does not take the first ones."""
-    by_function = [make("many", 50), make("more", 50)]
-    mutants = mutation.spread(by_function, 20)
-    assert mutation.spread(by_function, 20) == mutants
-    assert max(fault.line for fault in mutants) > 20
-
-
-def test_where_there_are_fewer_all_are_drawn():
-    """The limit is no quota."""
-    assert shares(mutation.spread([make("a", 2), [], make("b", 1)], 9)) == {"a": 2, "b": 1}
-    assert mutation.spread([], 9) == []
+    assert mutants_of("def f(x):\n    return f(x, x)\n") == []

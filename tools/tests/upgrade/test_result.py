@@ -23,7 +23,6 @@ from rlregress.model.upgrade_result import (
     Cause,
     ChangedDefault,
     Details,
-    MutationTest,
     NamedLine,
     NotProbed,
     OfFramework,
@@ -522,9 +521,7 @@ def _without_a_variant():
 def _everything():
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
     moved = side_physics.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
-    proof = MutationTest(functions=1, diverged=("f", "g", "h"), not_run=(), unseen=("i",))
-    found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),),
-               proof=proof)  # fmt: skip
+    found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),))
     return upgrade(found, physics=moved)
 
 

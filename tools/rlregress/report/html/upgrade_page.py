@@ -495,27 +495,10 @@ def _code(framework: OfFramework) -> list[object]:
 
 
 def _calls(part: OfFramework | OfScript) -> list[object]:
-    """Describe differences in direct calls, and how many mutants would have been detected."""
+    """Describe differences in direct calls."""
     calls = [f"{execution.function}: {execution.calls}" for execution in part.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip
-    parts: list[object] = [Heading("Functions that differ when they are called directly"), calls]
-    if part.proof is not None:
-        proof = part.proof
-        calls_note = f", {len(proof.called)} of them only by direct calls" if proof.called else ""
-        sentence = (
-            f"Of {count_words(proof.faults, 'mutant')} of "
-            f"{count_words(proof.functions, 'changed function')} "
-            f"{proof.detected} would have been detected ({proof.share:.0%}){calls_note}."
-        )
-        parts += [
-            Heading("Mutants"),
-            [sentence],
-            Folded("Would not have been detected, because no training executes the line",
-                   [list(proof.not_run)]),
-            Folded("Executed, and would not have been detected", [list(proof.unseen)]),
-            Folded("Could not be injected, and do not count", [list(proof.misfits)]),
-        ]  # fmt: skip
-    return parts
+    return [Heading("Functions that differ when they are called directly"), calls]
 
 
 def _script(result: OfScript, command: str) -> list[object]:

@@ -1,0 +1,174 @@
+"""Mutants in a framework's trainings: which of them a trace shows, or a direct call.
+
+Every mutant is put into the installed code, one at a time, and the trainings that run its line are
+recorded again. Or its function is called directly, with the arguments of two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import progress, source
+from rlregress.frameworks.base import Adapter
+from rlregress.model.fault_results import Mutant, Seeded
+from rlregress.model.recorded_traces import Trace
+from rlregress.model.upgrade_result import Calls
+from rlregress.trace.recording_processes import current
+from rlregress.trace.trace_comparison import compare
+from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
+from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.sides import Sides
+
+#: seconds after which a training with a fault in it is ended: it has detected the fault.
+PATIENCE = 120
+#: how a fault cannot be put into a function that is in memory.
+_MISFIT = "Misfit"
+
+Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+#: calls the functions of the trainings' mutants directly; see ``direct_calls.call_mutated``.
+Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
+
+
+def try_installed(
+    adapter: Adapter,
+    faults: Sequence[Mutant],
+    workers: int,
+    say: cached_folders.Say,
+    by_calls: bool = False,
+) -> list[Seeded]:
+    """Trace every training of the installed code, and again with each fault that it runs.
+
+    None is left out: what all of them detect is the question.
+
+    Args:
+        by_calls: call the functions of the faults directly instead of tracing them.
+    """
+    installed = current("installed")
+    with (
+        TemporaryDirectory(prefix="rlregress-faults-") as folder,
+        Sides((installed, installed), (Path(folder), Path(folder)), workers, say) as sides,
+    ):
+        trainings = {
+            training.name: training for training in compared_trainings.list_trainings(adapter)
+        }
+        recorded = sides.record_once("new", list(trainings.values()), lines=True)
+        traces = {name: trace for name, trace in recorded.items() if not trace.failure}
+        if not by_calls:
+            return trace_faults(faults, trainings, traces, partial(sides.record_once, "new"), say)
+        call = partial(direct_calls.call_mutated, sides, folders=adapter.code.folders())
+        return call_functions(faults, trainings, traces, call)
+
+
+def trace_faults(
+    faults: Sequence[Mutant],
+    trainings: Mapping[str, Training],
+    traces: Mapping[str, Trace],
+    record: Record,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[Seeded]:
+    """Put each fault into what runs, and record the trainings that run its line, until one differs.
+
+    The shortest first.
+
+    Args:
+        trainings, traces: by name, of the code without a fault, with the lines that they execute.
+        record: records trainings.
+        say: is told after every turn how many faults were detected.
+    """
+    seeded = _not_tried(faults, traces)
+    most = max((len(result.trainings) for result in seeded), default=0)
+    begin, end = 0, 1
+    # twice as many trainings at every turn, of those faults that no earlier one has detected
+    while begin < most:
+        remaining = [
+            (n, name)
+            for n, result in enumerate(seeded)
+            if not result.detected_by and not result.misfit
+            for name in result.trainings[begin:end]
+        ]
+        jobs = [
+            _name_job(trainings[name], n, swap=[_change(seeded[n].fault)], patience=PATIENCE)
+            for n, name in remaining
+        ]
+        progress.begin("recording trainings with faults", len(jobs))
+        after = record(jobs)
+        for (n, name), job in zip(remaining, jobs, strict=True):
+            if not seeded[n].detected_by and not seeded[n].misfit:
+                seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
+        detected = sum(bool(result.detected_by) for result in seeded)
+        say(f"{detected} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")
+        begin, end = end, 2 * end + 1
+    return seeded
+
+
+def call_functions(
+    faults: Sequence[Mutant],
+    trainings: Mapping[str, Training],
+    traces: Mapping[str, Trace],
+    call: Call,
+) -> list[Seeded]:
+    """Return the faults, each with the result of direct calls of its function."""
+    seeded = _not_tried(faults, traces)
+    numbers: dict[str, int] = {}
+    jobs = []
+    for n, result in enumerate(seeded):
+        for name in direct_calls.choose_trainings(result.trainings, traces):
+            job = _name_job(trainings[name], n, mutant=_change(result.fault))
+            numbers[job.name] = n
+            jobs.append(job)
+    results = call(jobs) if jobs else {}
+    showing = {numbers[name]: str(calls) for name, calls in results.items() if calls.arguments}
+    return [replace(result, called=showing.get(n, "")) for n, result in enumerate(seeded)]
+
+
+def _not_tried(faults: Sequence[Mutant], traces: Mapping[str, Trace]) -> list[Seeded]:
+    return [Seeded(fault=fault, trainings=tuple(_running(fault, traces))) for fault in faults]
+
+
+def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
+    if after.failure:
+        last = after.failure.strip().splitlines()[-1]
+        if _MISFIT in last:
+            return replace(seeded, misfit=last)
+        return replace(seeded, detected_by=name)
+    comparison = compare(before, after)
+    if comparison.verdict != "diverged":
+        return seeded
+    return replace(seeded, detected_by=name, comparison=comparison)
+
+
+def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
+    """Return the trainings that run the line of a fault.
+
+    The shortest first, one of each way through the function before the others.
+    """
+    own = [
+        function
+        for function in source.parse(fault.text).functions
+        if function.name == fault.function
+    ]
+    running = []
+    for name, trace in traces.items():
+        hit, _ = trace.header["lines"].get(fault.file, ((), ()))
+        if fault.line in hit:
+            way = frozenset(n for n in hit for block in own if block.first <= n <= block.last)
+            running.append((len(trace.events), name, way))
+    ordered = sorted(running, key=lambda item: item[:2])
+    firsts = {way: name for _, name, way in reversed(ordered)}
+    names = [name for _, name, _ in ordered]
+    return sorted(names, key=lambda name: name not in firsts.values())
+
+
+def _change(fault: Mutant) -> dict[str, Any]:
+    """Return a fault as ``inside.swap`` takes it."""
+    return {"file": fault.file, "functions": [fault.function], "text": fault.text}
+
+
+def _name_job(training: Training, number: int, **more: Any) -> Training:
+    """Return the training with a fault, which is a further key of its job."""
+    return replace(training, name=f"{training.name} fault {number}", job={**training.job, **more})
