@@ -79,8 +79,8 @@ def upgrade(
     rlregress upgrade stable-baselines3==2.8.0 stable-baselines3==2.9.2
 
     Lists what differs, traces trainings, names culprits. What follows -- goes to --script. Also
-    --no-old-files, --both-ways; --loader, --observations, --environment of a --checkpoint. Exit
-    code 0: unchanged and the like, 1: worse or fails, 2: could not judge, 3: changed.
+    --no-old-files; --loader, --observations, --environment of a --checkpoint. Exit code 0:
+    unchanged and the like, 1: worse or fails, 2: could not judge, 3: changed.
     """
     check_inconclusive(inconclusive)
     if len(versions) > 2:

@@ -3,10 +3,9 @@
 Runs inside foreign and old environments: standard library, NumPy, torch and gymnasium only, Python
 3.10 syntax. The job is a JSON file: ``framework``; ``algorithms``, empty for all; ``files``, a
 folder; ``write``, whether the files are made there first; ``times``, how often each is loaded;
-``again``, a folder into which each is saved again after it was loaded, empty for one that is not
-kept, None for not at all; ``trusted``, names of kinds that PyTorch is to load although they are not
-only numbers; ``kinds``, names of those that are wanted; and ``stored``, whether only those are that
-``baselines/saved`` keeps of each release.
+``again``, whether each is saved once more after it was loaded; ``trusted``, names of kinds that
+PyTorch is to load although they are not only numbers; ``kinds``, names of those that are wanted;
+and ``stored``, whether only those are that ``baselines/saved`` keeps of each release.
 
 Only files that a process of the same command has written are loaded, those of ``baselines/saved``
 after their digests were compared, and ``user``, if it is there (``user_files``), which the user has
@@ -160,15 +159,13 @@ class _Kinds:
             message = f"{origin['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": origin["at"] or origin["by"], "when": when}
 
-    def _use(self, kind: FileKind, loaded: Any, folder: Any, rows: list[Row]) -> None:
+    def _use(self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]) -> None:
         """Note the items of a loaded file, and those after it was saved again."""
         rows.extend(self._rows(kind.state(loaded)))
-        if folder is None:
+        if not again:
             rows.extend(self._rows(kind.go_on(loaded)))
             return
-        with tempfile.TemporaryDirectory() as temporary:
-            copy = os.path.join(folder or temporary, kind.name)
-            os.makedirs(copy, exist_ok=True)
+        with tempfile.TemporaryDirectory() as copy:
             kind.save(loaded, copy)
             rows.extend(self._rows(kind.go_on(loaded)))
             loaded = kind.load(_make_env, copy)

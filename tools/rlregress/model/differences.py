@@ -94,8 +94,8 @@ _STANDINGS = {
     VIOLATED: REGRESSED, DOCUMENTED: AS_DOCUMENTED,
     **{word: word for word in (REGRESSED, INCONCLUSIVE, HOLDS, IMPROVED, MOVED)},
 }  # fmt: skip
-#: begin of the reason if one version does not load files of the other
-OLD_FILES, NEW_FILES = "old files do not load", "new files do not load with the old version"
+#: begin of the reason if the new version does not load files of the old one
+OLD_FILES = "old files do not load"
 #: begin of the reason if a module was imported, and nothing of it that changed was used
 IMPORTED = "imported"
 #: begin of the reason if values of a training first differ in their types
@@ -441,10 +441,10 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
     saved = [e for e in counted if e.kind == SAVED and e.state == DIFFERS]
     files = {why: [e.short for e in saved if e.reason.startswith(why)]
-             for why in (OLD_FILES, NEW_FILES, LOADED_ALIKE)}  # fmt: skip
+             for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
     retyped = [entry for entry in counted if entry.reason.startswith(OTHER_TYPES)]
     named = _names([*violated, *retyped])
-    lost, alike = files[OLD_FILES] + files[NEW_FILES], files[LOADED_ALIKE]
+    lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
         ("The new version fails", _describe_count(counted, (TRAINING, SCRIPT), (NEW_FAILS,))),
@@ -457,7 +457,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
                                      or (entry.state == DIFFERS and entry.reason))]),
         ("Differ in logs only", _describe_count(counted, (TRAINING, SCRIPT), (LOGS,))),
         ("Removed or incompatible", _describe_count(counted, (PUBLIC,), (DIFFERS,))),
-        *((f"{why[0].upper()}{why[1:]}", files[why]) for why in (OLD_FILES, NEW_FILES)),
+        (OLD_FILES.capitalize(), lost),
         ("Saved files differ", [e.short for e in saved if e.short not in lost + alike]),
         ("Saved files load alike, then training differs", alike),
         ("No longer installed", _sort_lost_packages(counted)),

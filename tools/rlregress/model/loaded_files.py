@@ -37,7 +37,6 @@ class LoadedFile:
     Attributes:
         name: name of the kind, such as "sac model".
         way: the functions that write and read it.
-        newer: whether the new version wrote it, and the old one loads it.
         trusted: whether the writer loads its own files only if PyTorch may unpickle anything.
         compared: number of compared items.
         unstable: items that the writer does not load twice the same.
@@ -54,7 +53,6 @@ class LoadedFile:
 
     name: str
     way: str = ""
-    newer: bool = False
     trusted: bool = False
     compared: int = 0
     unstable: tuple[str, ...] = ()

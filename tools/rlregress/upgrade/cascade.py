@@ -465,7 +465,6 @@ def _load_files(
             side_files.compare_files,
             adapter,
             options.algorithms,
-            options.both_ways,
             _user_file(options) if adapter is files_of[0] else None,
         )
         for adapter in files_of

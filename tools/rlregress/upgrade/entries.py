@@ -268,7 +268,7 @@ def _saved(file: LoadedFile, framework: str) -> Entry:
         notes.append("loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs")
     return Entry(
         kind=model.SAVED,
-        name=f"{file.name} of the new version" if file.newer else file.name,
+        name=file.name,
         framework=framework,
         summary=f"({file.way})" if file.way else "",
         state=state,
@@ -279,25 +279,24 @@ def _saved(file: LoadedFile, framework: str) -> Entry:
 
 
 def _saved_state(file: LoadedFile) -> tuple[str, str]:
-    writer, reader = ("new", "old") if file.newer else ("old", "new")
     if file.unsupported:
-        return model.NO_EFFECT, f"the {writer} version does not offer it: {file.unsupported}"
+        return model.NO_EFFECT, f"the old version does not offer it: {file.unsupported}"
     if file.own_error is not None:
         when = file.own_error.when
-        reason = f"the {writer} version {_DOES_NOT.get(when, when)}: {file.own_error}"
+        reason = f"the old version {_DOES_NOT.get(when, when)}: {file.own_error}"
         loads = when in ("load", "use") and file.error is None
         return model.OLD_FAILED if loads else model.CANNOT, reason
     if file.error is not None:
-        why = model.NEW_FILES if file.newer else model.OLD_FILES
+        why = model.OLD_FILES
         if file.error.when == "use":
             before = f"{file.words}; " if file.differing else ""
-            why = f"{before}the {reader} version loads it, and then fails"
+            why = f"{before}the new version loads it, and then fails"
         return model.DIFFERS, f"{why}: {file.error}"
     if file.differing:
         return model.CLOSE if file.rounding else model.DIFFERS, file.words
     if not file.compared:
         return model.NOT_COMPARED, "nothing of it repeats itself"
-    return model.SAME, f"{file.compared} items are those that the {writer} version loads"
+    return model.SAME, f"{file.compared} items are those that the old version loads"
 
 
 # -- code ------------------------------------------------------------------------------------------

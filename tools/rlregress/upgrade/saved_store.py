@@ -352,7 +352,7 @@ def _checked(
             return replace(file_row, refused=str(error))
         loaded = answers({
             "framework": adapter.full_name, "algorithms": [kind.algorithm], "files": temporary,
-            "kinds": [kind.name], "write": False, "times": 1, "again": None,
+            "kinds": [kind.name], "write": False, "times": 1, "again": False,
             "trusted": [kind.name] if kind.trusted else [],
         })  # fmt: skip
     return _judge(file_row, own, loaded, kind, differing)
@@ -399,7 +399,7 @@ def _judge(
             compared.append([path, words, len(functions) - 1, numbers])
     own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: own_entry}}
-    (file,) = side_files.judge_kinds(written, loaded, newer=False)
+    (file,) = side_files.judge_kinds(written, loaded)
     error = file.error.error if file.error else ""
     lost = {entry.why for entry in expected if entry.error and entry.error == error}
     # nothing else can be known of a file that does not load
@@ -461,7 +461,7 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
         with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
             work = Path(temporary)
             job = {"framework": adapter.full_name, "algorithms": [], "files": str(work / "files"),
-                   "write": True, "times": 2, "again": None, "trusted": [],
+                   "write": True, "times": 2, "again": False, "trusted": [],
                    "stored": True}  # fmt: skip
             answered = side_process.run_module(side, side_files.WORKER, job, work / "answers.json")
             if answered["kinds"]:

@@ -45,7 +45,6 @@ def compare_files(
     folders: tuple[Path, Path],
     adapter: Adapter,
     algorithms: Sequence[str],
-    both_ways: bool,
     user: Mapping[str, str] | None = None,
 ) -> list[LoadedFile]:
     """Return the comparison of every kind of file of a framework.
@@ -53,11 +52,10 @@ def compare_files(
     Args:
         folders: where files and answers of either version are kept.
         algorithms: those whose trainings save; empty: all.
-        both_ways: the old version also loads what the new one has saved again.
         user: a file of the user, see ``inside.user_files``; None: there is none.
     """
     try:
-        return _compared(sides, folders, adapter, algorithms, both_ways, user)
+        return _compared(sides, folders, adapter, algorithms, user)
     except OutOfTime as error:
         note_cut(f"old files of {adapter.full_name}")
         return _all_failed(error, user)
@@ -75,17 +73,14 @@ def _compared(
     folders: tuple[Path, Path],
     adapter: Adapter,
     algorithms: Sequence[str],
-    both_ways: bool,
     user: Mapping[str, str] | None,
 ) -> list[LoadedFile]:
     old, new = sides
-    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": "",
+    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": True,
            "trusted": (), "user": user}  # fmt: skip
     key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user}".encode()).hexdigest()[:8]
     files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
     written = {**job, "files": str(files[0]), "write": True, "times": 2}
-    if both_ways:
-        written["again"] = f"{files[0]}-again"
     try:
         old_answers = side_process.run_module(old, WORKER, written, files[0].with_suffix(".json"))
     except OutOfTime:
@@ -97,41 +92,14 @@ def _compared(
     written["trusted"] = [
         name for name, kind in old_answers["kinds"].items() if kind.get("trusted")
     ]
-    read = {**written, "write": False, "times": 1, "again": str(files[1]) if both_ways else ""}
+    read = {**written, "write": False, "times": 1}
     try:
         new_answers = side_process.run_module(new, WORKER, read, files[1].with_suffix(".json"))
     except OutOfTime:
         raise
     except UserError as error:
         new_answers = _failed_answers(old_answers, error)
-    rows = list(judge_kinds(old_answers, new_answers, newer=False))
-    if both_ways:
-        rows += _back(old, old_answers, new_answers, files, written)
-    return rows
-
-
-def _back(
-    old: Side,
-    old_answers: Mapping[str, Any],
-    new_answers: Mapping[str, Any],
-    files: Sequence[Path],
-    written: Mapping[str, Any],
-) -> Iterator[LoadedFile]:
-    """Compare files that both versions have saved again, as the old version loads them."""
-    answers = []
-    for folder, mark in ((f"{files[0]}-again", "own"), (str(files[1]), "new")):
-        job = {**written, "files": folder, "write": False, "again": "", "user": None}
-        path = files[0].with_name(f"{files[0].name}-{mark}.json")
-        try:
-            answers.append(side_process.run_module(old, WORKER, job, path))
-        except OutOfTime:
-            raise
-        except UserError as error:
-            answers.append(_failed_answers(old_answers, error))
-    loaded = {name for name, entry in new_answers["kinds"].items() if entry.get("items")}
-    for file in judge_kinds(answers[0], answers[1], newer=True):
-        if file.name in loaded:
-            yield file
+    return list(judge_kinds(old_answers, new_answers))
 
 
 def _failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
@@ -140,13 +108,11 @@ def _failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
 
 
-def judge_kinds(
-    own: Mapping[str, Any], reader: Mapping[str, Any], newer: bool
-) -> Iterator[LoadedFile]:
+def judge_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[LoadedFile]:
     """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
     for name, entry in own["kinds"].items():
         loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
-        yield _file(name, entry, loaded, own["functions"], newer)
+        yield _file(name, entry, loaded, own["functions"])
 
 
 def _file(
@@ -154,10 +120,9 @@ def _file(
     own: Mapping[str, Any],
     reader: Mapping[str, Any],
     functions: Sequence[str],
-    newer: bool,
 ) -> LoadedFile:
     trusted = bool(own.get("trusted"))
-    facts = {"name": name, "way": own["way"], "newer": newer, "trusted": trusted}
+    facts = {"name": name, "way": own["way"], "trusted": trusted}
     own_error, error = _error(own), _error(reader)
     unsupported = str(own.get("unsupported", ""))
     if unsupported or own_error is not None:

@@ -46,7 +46,6 @@ class Options:
         trace_all: trace also what runs no code that differs.
         returns, one_look: train what has diverged; judge it by the gate of fixed size.
         files: load what the old version saves with the new one.
-        both_ways: load what the new version saves with the old one, too.
         checkpoint: a file of the user that both versions load; None: there is none.
         loader: a file with a function that loads it; None: the framework does.
         observations, environment: what the agent in it is shown.
@@ -102,9 +101,6 @@ class Options:
         "", "--environment", "Its observations, likewise.", metavar="ID", hidden=True
     )
     files: bool = option(True, "--old-files", "Load files that the old version saved.", hidden=True)
-    both_ways: bool = option(
-        False, "--both-ways", "Load new files with the old version, too.", hidden=True
-    )
     workers: int = option(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )

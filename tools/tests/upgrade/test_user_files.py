@@ -60,13 +60,13 @@ def load_user_file(path, loader="", observations="", environment=""):
     user = {"file": str(path), "loader": str(loader), "observations": str(observations),
             "environment": environment}  # fmt: skip
     job = {"framework": "sb3", "algorithms": ["none"], "files": "", "write": False, "times": 2,
-           "again": "", "trusted": [], "user": user}  # fmt: skip
+           "again": True, "trusted": [], "user": user}  # fmt: skip
     return saved_files_worker.answers(job)
 
 
 def entry(old, new):
     """The one entry of what two versions loaded."""
-    (listed,) = entries.list_saved_files(side_files.judge_kinds(old, new, newer=False), "sb3")
+    (listed,) = entries.list_saved_files(side_files.judge_kinds(old, new), "sb3")
     return listed
 
 
