@@ -151,7 +151,7 @@ class Search:
         second = replace(checked, folder=checked.folder / "again")
         second.folder.mkdir(exist_ok=True)
         try:
-            value = self.symptom.value(second, *self._ends.values())
+            value = self.symptom.value(second, self._old_end)
         finally:
             self.remove(checked)
         before = self.values[candidate.text]
@@ -244,7 +244,7 @@ class Search:
     def _measured(self, candidate: Candidate) -> Value:
         end = self._ends.get(candidate.text)
         if end is not None:
-            return self.symptom.value(end, *self._ends.values())
+            return self.symptom.value(end, self._old_end)
         side = candidate.requested()
         try:
             return self._value(self.with_shared(side))
@@ -264,7 +264,7 @@ class Search:
     def _value(self, side: Requested) -> Value:
         checked = self.prepare_version(side)
         try:
-            return self.symptom.value(checked, *self._ends.values())
+            return self.symptom.value(checked, self._old_end)
         finally:
             self.remove(checked)
 
@@ -275,6 +275,10 @@ class Search:
     def _resolved(self, side: Requested) -> ResolvedSide:
         nothing = Requested("installed")
         return resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)[1]
+
+    @property
+    def _old_end(self) -> Checked:
+        return next(iter(self._ends.values()))
 
     @cached_property
     def _common(self) -> list[str]:
@@ -560,18 +564,15 @@ def _result(search: Search, old: str, new: str, first: Candidate, last: Candidat
         values=(search.text(first.text), search.text(last.text)),
         unsearched=tuple(search.unanswered()),
         why=search.why(last.text),
-        error=None if search.symptom.error is None else search.symptom.error(0),
     )
 
 
 def _finish_result(search: Search, result: Bisected, candidates: int) -> Bisected:
     checked = len(search.checked - search.skipped.keys())
-    error = search.symptom.error
     return replace(
         result,
         candidates=candidates,
         checked=checked,
-        error=None if error is None else error(checked - 2),
         skipped=tuple(search.skipped.items()),
         apart=tuple(search.apart.items()),
     )

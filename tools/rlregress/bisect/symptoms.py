@@ -127,10 +127,8 @@ class Symptom:
 
     Attributes:
         title: what is looked for, in words.
-        value: of a version; it is also given the two ends, the old one first.
+        value: of a version; it is also given the old end.
         candidate_names: of a version, the names that could have been looked for instead.
-        error: the probability of a wrong answer after so many versions between; None: no chance is
-            involved.
         details, algorithm, scenario, script: what an upgrade probes and traces to explain it.
         name: the public name or parameter that is looked for.
         key: what decides the value beside the version.
@@ -140,9 +138,8 @@ class Symptom:
     """
 
     title: str
-    value: Callable[[Checked, Checked, Checked], Value]
+    value: Callable[[Checked, Checked], Value]
     candidate_names: Callable[[Checked], Iterable[str]] = lambda _: ()
-    error: Callable[[int], float] | None = None
     details: tuple[str, ...] = ()
     algorithm: str = ""
     scenario: str = ""
@@ -166,7 +163,7 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     """
     detail_entry = registry.get(id)
 
-    def value(checked: Checked, *_: Checked) -> Value:
+    def value(checked: Checked, _: Checked) -> Value:
         answers = {
             scope: scope_answer
             for (_, scope), scope_answer in checked.fingerprint(
@@ -224,7 +221,7 @@ def default(adapter: Adapter, name: str) -> Symptom:
         )
     _check_algorithm(adapter, owner, name)
 
-    def value(checked: Checked, *_: Checked) -> Value:
+    def value(checked: Checked, _: Checked) -> Value:
         answered = checked.fingerprint(adapter)
         defaults, unread = {**answered.defaults, **answered.signatures}, answered.unread
         values = {
@@ -273,7 +270,7 @@ def public_name(name: str) -> Symptom:
             raise Unchecked(f"it has no package {package}")
         return _tree(folder)
 
-    def value(checked: Checked, base: Checked, _: Checked) -> Value:
+    def value(checked: Checked, base: Checked) -> Value:
         def measured(_: Prepared) -> str:
             old, new = read(base), read(checked)
             rows = [tree.signatures(name) for tree in (old, new)]
@@ -319,8 +316,8 @@ def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symp
     return Symptom(title, _trace_symptom(training), script=job, key=training.key, foreign=True)
 
 
-def _trace_symptom(training: Training) -> Callable[[Checked, Checked, Checked], Value]:
-    def value(checked: Checked, base: Checked, _: Checked) -> Value:
+def _trace_symptom(training: Training) -> Callable[[Checked, Checked], Value]:
+    def value(checked: Checked, base: Checked) -> Value:
         old, new = base.trace(training), checked.trace(training)
         compared = compared_trainings.compare_once(training.name, old, new)
         if isinstance(compared, NotTraced):
@@ -381,7 +378,7 @@ def command(text: str) -> Symptom:
         complaint = last_words(completed.stderr or completed.stdout) if completed.returncode else ""
         return [completed.returncode, complaint]
 
-    def value(checked: Checked, *_: Checked) -> Value:
+    def value(checked: Checked, _: Checked) -> Value:
         code, complaint = checked.measure_once("command", measured)
         if code < 0:
             raise Unchecked(f"the command was ended by signal {-code}")

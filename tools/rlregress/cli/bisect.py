@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from rlregress import frameworks
-from rlregress.bisect import search, symptom_of_returns, symptoms, versions
+from rlregress.bisect import search, symptoms, versions
 from rlregress.bisect.symptoms import Symptom
 from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import output
@@ -26,7 +26,7 @@ from rlregress.trace import jobs
 from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
 from rlregress.upgrade.requested import Requested
 
-_ONE_OF = "--detail, --default, --name, --algorithm, --script, --command or --returns"
+_ONE_OF = "--detail, --default, --name, --algorithm, --script or --command"
 
 
 def bisect(
@@ -44,9 +44,6 @@ def bisect(
         str | None, typer.Option(metavar="FILE", help="For the trace of a script.")
     ] = None,
     command: Annotated[str, typer.Option(metavar="TEXT", help="For its exit code.")] = "",
-    returns: Annotated[
-        str, typer.Option(metavar="CELL", help="For the returns of this cell.")
-    ] = "",
     repo: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Search its commits; OLD is one.")
     ] = None,
@@ -76,9 +73,7 @@ def bisect(
     3: only a range, as versions between could not be checked, 2: OLD and NEW are the same, or one
     could not be checked.
     """
-    targets = [
-        text for text in (detail, default, name, algorithm, script, command, returns) if text
-    ]
+    targets = [text for text in (detail, default, name, algorithm, script, command) if text]
     if len(targets) != 1:
         count_text = "none" if not targets else str(len(targets))
         raise UserError(f"expected one of {_ONE_OF}, found {count_text}")
@@ -96,8 +91,6 @@ def bisect(
         raise UserError("--with applies to commits; name their repository with --repo")
     if repo is not None and every:
         raise UserError("--all names every release, and --repo searches commits; leave one out")
-    if returns and python:
-        raise UserError("--returns trains with the Python that runs rlregress; leave --python out")
     python = python and interpreters.find(python)
     folder = absolute(report)
     check_writable(folder, "the report")
@@ -118,8 +111,6 @@ def bisect(
             return symptoms.script(job, imports)
         if command:
             return symptoms.command(command)
-        if returns:
-            return symptom_of_returns.returns(returns)
         if name:
             return symptoms.public_name(name)
         if len(adapters) != 1:

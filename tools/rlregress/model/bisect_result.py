@@ -73,7 +73,6 @@ class Bisected:
         apart: version -> its packages, if it cannot run with those that both ends share.
         unsearched: sentences on what was not searched or compared.
         why: the message of both versions, if the same command failed in both.
-        error: largest probability that a version is named wrongly; None: chance plays no part.
     """
 
     symptom: str
@@ -87,7 +86,6 @@ class Bisected:
     apart: tuple[tuple[str, str], ...] = ()
     unsearched: tuple[str, ...] = ()
     why: str = ""
-    error: float | None = None
 
     @property
     def verdict(self) -> str:

@@ -32,8 +32,6 @@ def lines(result: Bisected) -> list[str]:
         text += ["", f"checked {result.checked} of {count_text}"]
     if result.verdict == SAME and result.why:
         text.append(f"it failed in both: {result.why}")
-    if result.error is not None:
-        text.append(f"the probability that this is wrong is at most {result.error:.3f}")
     return [*text, answer(result)]
 
 
@@ -73,8 +71,6 @@ def _named(step: ChangedAt, version: str) -> str:
 
 def answer(result: Bisected) -> str:
     """Return the last line: the first version with the change."""
-    if result.verdict == SAME and result.error is not None:
-        return f"no difference shown: the runs do not tell the {result.symptom} apart"
     if result.verdict == SAME:
         ending = ", of what was searched" if result.unsearched else ""
         return f"no difference: {result.symptom} is the same in both versions{ending}"

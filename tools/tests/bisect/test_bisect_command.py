@@ -426,7 +426,9 @@ def test_a_framework_s_own_name_of_a_default_is_accepted():
     answered = Fingerprint({}, (), {}, defaults, signatures=signatures)
     checked = SimpleNamespace(fingerprint=lambda _: answered)
     for name in ("td3 batch_size", "td3 minibatch_size", "stable_baselines3.TD3 batch_size"):
-        assert set(symptoms.default(adapter, name).value(checked).values()) == {"256"}, name
+        assert set(symptoms.default(adapter, name).value(checked, checked).values()) == {"256"}, (
+            name
+        )
 
 
 def test_an_algorithm_that_is_none_is_refused_before_a_version_is_made():
