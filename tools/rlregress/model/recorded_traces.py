@@ -151,6 +151,12 @@ class Trace:
         return in_places(error["error"], error.get("at", ""), error.get("by", ""))
 
     @property
+    def called_functions(self) -> list[tuple[str, str]]:
+        """File and qualified name of each function of the traced code that was called."""
+        by_file = self.header.get("functions", {})
+        return [(file, name) for file, names in by_file.items() for name in names]
+
+    @property
     def has_begun(self) -> bool:
         return bool(self.count("step") or self.count("optimizer"))
 

@@ -173,11 +173,20 @@ class Missed:
     spans: tuple[tuple[int, int], ...] = ()
 
 
+def map_trainings(traces: Mapping[str, Trace]) -> dict[tuple[str, str], list[str]]:
+    """Return file and name of a function -> trainings that execute it."""
+    trainings: dict[tuple[str, str], list[str]] = {}
+    for name, trace in traces.items():
+        for function in trace.called_functions:
+            trainings.setdefault(function, []).append(name)
+    return trainings
+
+
 class ExecutedCode:
     """The code that the trainings of one version have executed, all together."""
 
     def __init__(self, traces: Mapping[str, Trace]) -> None:
-        self._trainings_by_function: dict[tuple[str, str], list[str]] = {}
+        self._trainings_by_function = map_trainings(traces)
         self._files: dict[str, list[str]] = {}
         self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
         self._outcomes: dict[tuple[str, int, str, str], set[str]] = {}
@@ -187,11 +196,7 @@ class ExecutedCode:
         self._branches = self.one_way()
 
     def _add(self, name: str, header: Mapping[str, Any]) -> None:
-        for file, names in header.get("functions", {}).items():
-            self._files.setdefault(file, []).append(name)
-            for function in names:
-                self._trainings_by_function.setdefault((file, function), []).append(name)
-        for file in header.get("imported", ()):
+        for file in (*header.get("functions", ()), *header.get("imported", ())):
             self._files.setdefault(file, []).append(name)
         for file, (hit, all_lines) in header.get("lines", {}).items():
             before = self._lines.get(file, (frozenset(), frozenset()))

@@ -503,12 +503,7 @@ def _find_rebound_names(name: str, old: Path, new: Path) -> frozenset[str]:
 
 def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
     """Functions that a training executes and that can be reverted."""
-    names = {
-        (file, name)
-        for side in (training.old, training.new)
-        for file, functions_of_file in side.header.get("functions", {}).items()
-        for name in functions_of_file
-    }
+    names = {*training.old.called_functions, *training.new.called_functions}
     files = {file for file, _ in names}
     ran = (x for x in functions if x.key in names or (x.at_import and x.file in files))
     return [function for function in ran if _is_revertible(function)]

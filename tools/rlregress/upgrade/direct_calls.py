@@ -22,7 +22,7 @@ from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
 from rlregress.trace import child_processes, recording_processes
 from rlregress.trace.recording_processes import Side
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.coverage import Users, read_users
+from rlregress.upgrade.coverage import Users, map_trainings, read_users
 from rlregress.upgrade.delta_debugging import find_rebound_names, list_old_code
 from rlregress.upgrade.sides import Sides
 
@@ -65,7 +65,7 @@ def repeat_calls(
         if execution.trainings and execution.function.key not in explained
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
-    executing = _executing({name: traces[name] for name in by_name})
+    executing = map_trainings({name: traces[name] for name in by_name})
     uses = _uses(executed, read_users(tuple(folders)), executing)
     functions_of = _functions_to_call(executed, uses)
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
@@ -122,16 +122,6 @@ def _name_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
         return row
     differs = row["differs"]
     return {**row, "differs": {**differs, "path": f"{row['name']}: {differs['path']}"}}
-
-
-def _executing(traces: Mapping[str, Trace]) -> dict[_Key, list[str]]:
-    """Return file and name of a function -> trainings that execute it."""
-    trainings: dict[_Key, list[str]] = {}
-    for name, trace in traces.items():
-        for file, functions in trace.header.get("functions", {}).items():
-            for function in functions:
-                trainings.setdefault((file, function), []).append(name)
-    return trainings
 
 
 def _uses(

@@ -24,8 +24,8 @@ def choose_representatives(
     shortest: dict[object, str] = {}
     keys: dict[str, tuple[object, ...]] = {}
     for name in sorted(diverging, key=lambda item: len(traces[1][item].events)):
-        executed = frozenset(_executed(traces[0][name]) | _executed(traces[1][name]))
-        keys[name] = (executed & frozenset(changed), _way(diverging[name]))
+        executed = {key for trace in traces for key in trace[name].called_functions}
+        keys[name] = (frozenset(executed.intersection(changed)), _way(diverging[name]))
         if diverging[name].trains_the_same:
             # a file may be another each time: each is recorded again
             keys[name] = (*keys[name], name)
@@ -48,11 +48,6 @@ def order_by_evidence(met: Mapping[str, Sequence[str]]) -> list[str]:
         keys[name] = turns[function]
         turns[function] += 1
     return sorted(met, key=lambda name: (keys[name], " " in name))
-
-
-def _executed(trace: Trace) -> set[tuple[str, str]]:
-    functions = trace.header.get("functions", {})
-    return {(file, name) for file, names in functions.items() for name in names}
 
 
 def _way(comparison: Comparison) -> tuple[object, ...]:

@@ -59,11 +59,10 @@ class Difference:
             return [("", "")]
         if header["started"] or any(row["what"] == "process" for row in new.elsewhere):
             return [("", "")]
+        by_file = at_import["functions"].items()
         called = {
-            (file, name)
-            for functions in (header["functions"], at_import["functions"])
-            for file, names in functions.items()
-            for name in names
+            *new.called_functions,
+            *((file, name) for file, names in by_file for name in names),
         }
         # of a file that cannot be parsed there are no names
         unknown = {*at_import["before"], *(file for file, name in called if not name)}
