@@ -1,9 +1,10 @@
-"""Record many trainings of one framework: ``python -m rlregress.inside.batch JOBS``.
+"""Record many trainings of one framework: ``python -m rlregress.inside.batch [JOBS]``.
 
 Everything is imported once, then each training runs in a separate child process. Runs inside
 foreign and old environments: Python 3.10 syntax.
 
-The file holds ``jobs``, each as for ``inside.trace_worker``, with ``name``. After each a line is
+Without a file, each line of its input names one: what was imported is still there. The file holds
+``jobs``, each as for ``inside.trace_worker``, with ``name``. After each a line is
 printed, "<name>\\t<status>\\t <seconds>". If it has no trace, ``<output>.error`` has its messages.
 """
 
@@ -68,6 +69,8 @@ def prepare(job: dict[str, Any]) -> None:
 def _child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
     signal.alarm(job.get("patience", PATIENCE))
+    # the input is of the parent
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # both can be read again: printed lines are compared
     errors = os.open(job["output"] + ".error", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
     os.dup2(errors, 2)
@@ -87,16 +90,20 @@ def _child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Record the jobs of a file; return 0 when all were tried."""
-    with open(arguments[0], encoding="utf-8") as file:
-        job = json.load(file)
-    jobs = job["jobs"]
-    if jobs and jobs[0].get("script"):
-        # each child imports what the script does
-        recorder.named_by_adapters()
-    elif jobs:
-        prepare(jobs[0])
-    return forked(jobs, trace_worker.record)
+    """Record the jobs of each file; return 0 when all were tried."""
+    for number, path in enumerate(arguments or map(str.rstrip, sys.stdin)):
+        with open(path, encoding="utf-8") as file:
+            jobs = json.load(file)["jobs"]
+        if not arguments:
+            # what trainings write into the working directory goes with their file
+            os.chdir(os.path.dirname(path))
+        if jobs and jobs[0].get("script"):
+            # each child imports what the script does
+            recorder.named_by_adapters()
+        elif jobs and not number:
+            prepare(jobs[0])
+        forked(jobs, trace_worker.record)
+    return 0
 
 
 def forked(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], Any]) -> int:

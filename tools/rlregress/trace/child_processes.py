@@ -6,9 +6,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 
 from rlregress.errors import UserError
 from rlregress.inside import process_tree
@@ -83,6 +84,19 @@ def _end(until: float | None) -> float:
 
 
 @contextmanager
+def _killed_at(process: subprocess.Popen[str], until: float | None) -> Iterator[None]:
+    """Kill a process when time is over, unless the block has ended before."""
+    seconds = min(_end(until) - time.time(), threading.TIMEOUT_MAX)
+    limit = threading.Timer(seconds, process_tree.kill_tree, [process])
+    limit.daemon = True
+    limit.start()
+    try:
+        yield
+    finally:
+        limit.cancel()
+
+
+@contextmanager
 def _started(
     command: Sequence[str],
     environment: Mapping[str, str],
@@ -90,6 +104,7 @@ def _started(
     until: float | None,
     out: int,
     errors: int,
+    given: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a process that is ended with the block, with this process, or when time is over.
 
@@ -101,24 +116,17 @@ def _started(
         process_tree.supervised(command),
         env=dict(environment),
         cwd=folder,
-        stdin=subprocess.DEVNULL,
+        stdin=given,
         stdout=out,
         stderr=errors,
         text=True,
         errors="replace",
     ) as process:
-        limit = threading.Timer(
-            min(_end(until) - time.time(), threading.TIMEOUT_MAX),
-            process_tree.kill_tree,
-            [process],
-        )
-        limit.daemon = True
-        limit.start()
         _RUNNING.add(process)
         try:
-            yield process
+            with _killed_at(process, until):
+                yield process
         finally:
-            limit.cancel()
             _RUNNING.discard(process)
             if process.poll() is None:
                 process_tree.kill_tree(process)
@@ -189,3 +197,58 @@ def follow(
         errors.seek(0)
         output = errors.read()
     return subprocess.CompletedProcess(command, status, "", output)
+
+
+class Worker:
+    """A process that does the jobs of one file after the other, and prints a line after each job.
+
+    Attributes:
+        is_ready: it takes another file.
+
+    Raises:
+        OutOfTime: time is over before it starts.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._stack = ExitStack()
+        errors = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        self._errors = self._stack.enter_context(errors)
+        streams = subprocess.PIPE, errors.fileno(), subprocess.PIPE
+        # not where the command was given, which may hold a package of the same name
+        started = _started(command, environment, gettempdir(), None, *streams)
+        self._process = self._stack.enter_context(started)
+        self.is_ready = True
+
+    def work(
+        self, path: Path, count: int, line: Callable[[str], None], until: float | None = None
+    ) -> str:
+        """Do the jobs of a file, or until time is over, handing on each line as it comes.
+
+        Args:
+            count: of the jobs.
+
+        Returns:
+            How the process ended; empty: it did all of them.
+        """
+        process, done = self._process, 0
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with _killed_at(process, until):
+            with suppress(BrokenPipeError):
+                print(path, file=process.stdin, flush=True)
+            for printed in islice(process.stdout, count):
+                line(printed.rstrip("\n"))
+                done += 1
+        # where time is over, it may be killed at any moment
+        self.is_ready = done == count and not is_over(until)
+        if done == count:
+            return ""
+        status = process.wait()
+        self._errors.seek(0)
+        return f"the process ended with status {status}: {last_words(self._errors.read())}"
+
+    def close(self) -> None:
+        """End the process."""
+        # what it has not read is left in the pipe
+        with suppress(BrokenPipeError):
+            self._stack.close()

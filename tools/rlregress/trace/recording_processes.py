@@ -77,9 +77,9 @@ def current_paths() -> tuple[str, ...]:
     return tuple(p for p in path_entries if p and p not in installed and p != library)
 
 
-def start(module: str, side: Side, job: Path) -> list[str]:
+def start(module: str, side: Side, *jobs: Path) -> list[str]:
     """Return the command that runs a module of ``inside`` on a version."""
-    return [side.python, "-c", _START.format(module=module), str(job)]
+    return [side.python, "-c", _START.format(module=module), *map(str, jobs)]
 
 
 def current(label: str, portable: bool = False) -> Side:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -31,6 +32,54 @@ NOTHING: Mapping[str, Noted] = {}
 _PATIENCE = 300
 _ENDED = re.compile(r"^the process was ended by (SIG\w+)", re.MULTILINE)
 Answers = tuple["Future[Any]", "Future[Any]"]
+#: what a process has imported: label of its version, framework, and what is noted of the imports.
+_Imported = tuple[str, str, str]
+
+
+class Workers:
+    """Processes that have imported a framework, and record one list of trainings after the other.
+
+    Args:
+        most: how many of them there are at once.
+
+    Attributes:
+        idle: those that are not lent, each with what it has imported.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lent = most, 0
+        self.idle: list[tuple[_Imported, child_processes.Worker]] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def borrow(self, side: Side, job: Mapping[str, Any]) -> Iterator[child_processes.Worker]:
+        """Lend a process that is fit for jobs like one; a new one, if none is idle."""
+        key = side.label, job["framework"], repr((job.get("moved"), job.get("imports")))
+        with self._lock:
+            entry = next((entry for entry in self.idle if entry[0] == key), None)
+            if entry is not None:
+                self.idle.remove(entry)
+            elif len(self.idle) + self._lent >= self._most:
+                self.idle.pop(0)[1].close()
+            self._lent += 1
+        try:
+            if entry is None:
+                command = recording_processes.start("batch", side)
+                entry = key, child_processes.Worker(command, side.environment())
+            yield entry[1]
+        finally:
+            with self._lock:
+                self._lent -= 1
+                if entry is not None and entry[1].is_ready:
+                    self.idle.append(entry)
+                elif entry is not None:
+                    entry[1].close()
+
+    def close(self) -> None:
+        """End all that are idle."""
+        for _, worker in self.idle:
+            worker.close()
+        self.idle.clear()
 
 
 class Sides:
@@ -52,6 +101,7 @@ class Sides:
         self._say = say
         self._workers = workers or 2
         self._pool = ThreadPoolExecutor(self._workers)
+        self._recording = Workers(self._workers)
 
     def __enter__(self) -> Sides:
         return self
@@ -60,6 +110,7 @@ class Sides:
         if kind is not None:
             child_processes.end()
         self._pool.shutdown(cancel_futures=True)
+        self._recording.close()
 
     def run(
         self,
@@ -143,7 +194,7 @@ class Sides:
     ) -> dict[str, Trace]:
         number, noted = VERSIONS.index(label), lines.get(label, False)
         side, folder = self._sides[number], self._folders[number]
-        return load_or_record(trainings, side, folder, mark, noted, True, until)
+        return load_or_record(trainings, side, folder, mark, noted, until, self._recording)
 
     def record(
         self,
@@ -215,7 +266,7 @@ class Sides:
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def work(part: Sequence[Training], side: Side) -> dict[str, Trace]:
-                return load_or_record(part, side, Path(folder), "", lines, True, until)
+                return load_or_record(part, side, Path(folder), "", lines, until, self._recording)
 
             return self.on(label, trainings, work)
 
@@ -247,17 +298,19 @@ def load_or_record(
     folder: Path,
     mark: str = "",
     lines: Noted = False,
-    counted: bool = False,
     until: float | None = None,
+    workers: Workers | None = None,
 ) -> dict[str, Trace]:
     """Traces by name: those that an interrupted upgrade has left in a folder, and new ones.
 
     Args:
         mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
-        counted: they are parts of the stage that goes on; see ``progress``.
         until: the time at which they are ended; a script is recorded up to it.
+        workers: lend processes; then the trainings are parts of the stage that goes on, see
+            ``progress``. None: there is no such stage.
     """
+    counted = workers is not None
     traces: dict[str, Trace] = {}
     for training in trainings:
         path = path_of(training, folder, mark)
@@ -276,7 +329,8 @@ def load_or_record(
         _advance(counted)
     batch = [training for training in missing if training not in scripts]
     if batch:
-        traces.update(_batch(batch, side, folder, mark, lines, counted, until))
+        with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
+            traces.update(_batch(batch, side, folder, mark, lines, until, lending, counted))
     return traces
 
 
@@ -337,8 +391,9 @@ def _batch(
     folder: Path,
     mark: str,
     lines: Noted,
-    counts: bool,
     until: float | None,
+    workers: Workers,
+    counts: bool,
 ) -> dict[str, Trace]:
     """New traces, all from one process, which forks for each."""
     traces: dict[str, Trace] = {}
@@ -359,11 +414,15 @@ def _batch(
             part.replace(paths[name])
         _advance(counts)
 
-    with TemporaryDirectory(prefix="rlregress-trace-") as folder_name:
+    ended = ""
+    with (
+        TemporaryDirectory(prefix="rlregress-trace-") as folder_name,
+        suppress(child_processes.OutOfTime),
+        workers.borrow(side, jobs[0]) as worker,
+    ):
         path = Path(folder_name) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
-        command = recording_processes.start("batch", side, path)
-        process = child_processes.follow(command, side.environment(), folder_name, note_end, until)
+        ended = worker.work(path, len(jobs), note_end, until)
     late = child_processes.is_over(until)
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")
@@ -380,9 +439,6 @@ def _batch(
                 else trace_reader.failed(text)
             )
         else:
-            traces[name] = trace_reader.failed(
-                f"the process ended with status {process.returncode}: "
-                f"{child_processes.last_words(process.stderr)}"
-            )
+            traces[name] = trace_reader.failed(ended)
         error_file.unlink(missing_ok=True)
     return traces

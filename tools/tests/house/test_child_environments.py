@@ -12,8 +12,9 @@ import rlregress
 _PACKAGE = Path(rlregress.__file__).parent
 #: calls that start a process, with the position of the environment among the arguments.
 _STARTS = {
-    "child_processes.call": 1, "child_processes.follow": 1, "os.execv": None, "os.execve": 2,
-    "os.execvp": None, "os.execvpe": 2, "os.posix_spawn": 2, "os.popen": None, "os.system": None,
+    "child_processes.Worker": 1, "child_processes.call": 1, "child_processes.follow": 1,
+    "os.execv": None, "os.execve": 2, "os.execvp": None, "os.execvpe": 2, "os.posix_spawn": 2,
+    "os.popen": None, "os.system": None,
     "process_tree.run": None, "subprocess.Popen": None, "subprocess.call": None,
     "subprocess.check_call": None, "subprocess.check_output": None, "subprocess.run": None,
 }  # fmt: skip

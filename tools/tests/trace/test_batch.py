@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from rlregress.inside import batch
 from rlregress.trace import recording_processes, trace_reader
 from rlregress.trace.recording_processes import Side
 from rlregress.trace.trace_comparison import compare
+from rlregress.upgrade import sides
+from rlregress.upgrade.compared_trainings import Training
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -114,3 +117,39 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
     assert "SystemExit: 3" in values["ended"].read_text()
     assert (tmp_path / "last").exists()
     assert not values["last"].exists()
+
+
+def test_a_process_that_goes_on_records_as_a_new_one_does(tmp_path):
+    """Its second list of trainings is equal to the bit to one that a new process records."""
+    side = Side("old")
+    trainings = [Training("sb3", "a2c", PLAIN)]
+    folders = [tmp_path / name for name in ("new", "first", "second")]
+    for folder in folders:
+        folder.mkdir()
+    (new,) = sides.load_or_record(trainings, side, folders[0], lines=True).values()
+    with closing(sides.Workers(1)) as workers:
+        lists = [
+            sides.load_or_record(trainings, side, folder, lines=True, workers=workers)["a2c"]
+            for folder in folders[1:]
+        ]
+        # one process did both
+        assert len(workers.idle) == 1
+    assert not new.failure
+    assert new.count("optimizer") > 1
+    # numbers, places, and all that was executed
+    untold = {"job", "wall_seconds", "cpu_seconds", "grown_mib"}
+    for trace in lists:
+        assert trace.events == new.events
+        assert {k: v for k, v in trace.header.items() if k not in untold} == {
+            k: v for k, v in new.header.items() if k not in untold
+        }
+
+
+def test_a_process_that_ends_is_not_lent_again(tmp_path):
+    """Its trainings say how it ended; the next list has a new process."""
+    side = Side("old", python=str(tmp_path / "none"))
+    trainings = [Training("sb3", "a2c", PLAIN)]
+    with closing(sides.Workers(1)) as workers:
+        trace = sides.load_or_record(trainings, side, tmp_path, workers=workers)["a2c"]
+        assert workers.idle == []
+    assert trace.failure.startswith("the process ended with status 127: ")
