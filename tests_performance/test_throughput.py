@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.gate.stored_throughput import (
+from rlregress.check.stored_throughput import (
     current_conditions,
     find_comparable,
     judge_processes,

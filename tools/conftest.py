@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rlregress import cli
-from rlregress.gate import tier_progress
+from rlregress.check import tier_progress
 from tests_performance.conftest import warm_executable, warm_python
 
 __all__ = ["command", "warm_executable", "warm_python"]

@@ -23,8 +23,8 @@ from pydantic import Field
 
 from rlregress import datafiles, suite
 
-#: seconds between two lines, on a terminal and elsewhere
-ON_TERMINAL, ELSEWHERE = 1.0, 60.0
+#: seconds between two lines, on a terminal and in a log
+ON_TERMINAL, IN_LOG = 1.0, 60.0
 #: seconds of silence after which the begin of a stage is printed
 _QUIET = 15.0
 #: parts of a stage after which its measured pace counts: the first parts begin with imports
@@ -338,14 +338,14 @@ def show_progress(
 
     def watch() -> None:
         nonlocal named
-        while not stop.wait(min(ON_TERMINAL, ELSEWHERE / 4)):
+        while not stop.wait(min(ON_TERMINAL, IN_LOG / 4)):
             text, silent = current(), time.monotonic() - last
             if terminal and text:
                 with lock:
                     clear()
                     stream.write(text[: shutil.get_terminal_size().columns - 1])
                     stream.flush()
-            elif text and (silent >= ELSEWHERE or (silent >= _QUIET and named != estimate.stage)):
+            elif text and (silent >= IN_LOG or (silent >= _QUIET and named != estimate.stage)):
                 named = estimate.stage
                 pass_on(text)
 

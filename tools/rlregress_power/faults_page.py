@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rlregress.model import tones
-from rlregress.model.code import Hunk, Pair
+from rlregress.model.code import Hunk, LinePair
 from rlregress.model.fault_results import RETURNS, TRACES, FaultResult
 from rlregress.report.html import page as pages
 from rlregress.report.html import returns_page
@@ -115,7 +115,7 @@ def _finding(row: Row) -> Finding:
     if fault.file:
         old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
         most = max(len(old), len(new))
-        pairs = [Pair(old=_line(old, at), new=_line(new, at)) for at in range(most)]
+        pairs = [LinePair(old=_line(old, at), new=_line(new, at)) for at in range(most)]
         parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _SIDES))
     if row.verdicts:
         parts.append(returns_page.table(row.result.verdicts))

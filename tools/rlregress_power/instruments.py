@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import frameworks, source, suite
+from rlregress.check import stored_throughput
 from rlregress.errors import UserError
 from rlregress.faults import injection
-from rlregress.gate import stored_throughput
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -35,7 +35,7 @@ from rlregress.model.recorded_traces import Comparison, Event, Trace
 from rlregress.model.verdict import REGRESSED
 from rlregress.trace import recording_processes
 from rlregress.trace.child_processes import last_words
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare
 from rlregress.upgrade.cached_folders import Say
 from rlregress_power import probe_server, replay_power, return_gates, traced_mutants
@@ -93,9 +93,9 @@ def _by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[Faul
         )
 
 
-def _record(framework: str, algorithm: str, output: Path, side: Side) -> Trace:
+def _record(framework: str, algorithm: str, output: Path, runtime: Runtime) -> Trace:
     job = {"framework": framework, "training": algorithm, "seed": 0}
-    return recording_processes.record(job, output, side)
+    return recording_processes.record(job, output, runtime)
 
 
 def _unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
@@ -112,9 +112,9 @@ def _unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
 def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
     with injection.inject_fault(fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
-        side = Side(fault.name, paths=paths, variables=environment)
+        runtime = Runtime(fault.name, paths=paths, variables=environment)
         output = folder / f"{fault.framework}-{fault.name}.trace"
-        changed = _record(fault.framework, fault.algorithm, output, side)
+        changed = _record(fault.framework, fault.algorithm, output, runtime)
     output.unlink()
     comparison = compare(original, changed)
     events = _first(comparison)

@@ -1,4 +1,4 @@
-"""Verdicts of the gate on real releases."""
+"""Verdicts of checks on real releases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RED = frozenset({REGRESSED, NEW_FAILS, CHANGED, INCONCLUSIVE, AS_DOCUMENTED})
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedChange:
-    """The verdict of the gate on one change.
+    """The verdict of a check on one change.
 
     Attributes:
         outcome: one of ``OUTCOMES``.
@@ -55,5 +55,5 @@ class JudgedPair:
 
     @property
     def red(self) -> bool:
-        """Return whether the gate would have stopped the upgrade."""
+        """Return whether the check would have stopped the upgrade."""
         return self.verdict in RED - {AS_DOCUMENTED}

@@ -1,7 +1,7 @@
 """Judges real histories: every pair of neighbouring releases, whose changes are known.
 
 The changes of each release are data, written from changelogs and sources, not from results of the
-gate (``baselines/histories/<framework>.toml``). The gate judges every pair, and the results are
+gate (``baselines/histories/<framework>.toml``). A check judges every pair, and the results are
 stored and counted. A release is probed and traced once, for both of its pairs.
 """
 

@@ -14,11 +14,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import frameworks
+from rlregress.check import cell_selection, replays
+from rlregress.check.cell_selection import Selection
+from rlregress.check.replays import ReplayableRun
 from rlregress.errors import UserError
 from rlregress.faults import injection
-from rlregress.gate import cell_selection, replays
-from rlregress.gate.cell_selection import Selection
-from rlregress.gate.replays import ReplayableRun
 from rlregress.inside import child_environment, process_tree, run_record
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.trace.child_processes import last_words

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import evidence
+from rlregress.check import check_run, outcome
+from rlregress.check.baseline_runs import FIRST_NEW_SEED
+from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError
 from rlregress.faults import injection
-from rlregress.gate import gate_run, outcome
-from rlregress.gate.baseline_runs import FIRST_NEW_SEED
-from rlregress.gate_options import GateOptions
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
 from rlregress.upgrade.cached_folders import Say
@@ -78,9 +78,9 @@ def _unchanged(
             yield replace(result, detected=not (result.regressed or result.trouble))
 
 
-def _options(framework: str, algorithm: str, cells: str, workers: int, folder: str) -> GateOptions:
-    """Return gate options whose runs and report are in a folder."""
-    return GateOptions(
+def _options(framework: str, algorithm: str, cells: str, workers: int, folder: str) -> CheckOptions:
+    """Return check options whose runs and report are in a folder."""
+    return CheckOptions(
         report=Path(folder) / "report",
         frameworks=framework,
         algorithms=algorithm,
@@ -91,18 +91,18 @@ def _options(framework: str, algorithm: str, cells: str, workers: int, folder: s
     )
 
 
-def _first_runs(options: GateOptions, environment: Mapping[str, str]) -> Outcomes:
+def _first_runs(options: CheckOptions, environment: Mapping[str, str]) -> Outcomes:
     """Return the results of the first seed of each cell; their records stay in the store."""
     single_seed_options = replace(options, seeds=1, one_look=True)
-    entries = gate_run.run_returns_only(sys.executable, single_seed_options, environment)
+    entries = check_run.run_returns_only(sys.executable, single_seed_options, environment)
     if isinstance(entries, str):
         raise UserError(entries)
     records = [entry["record"] for entry in entries if "record" in entry]
     return {record["cell"]: {**record, "time": None} for record in records}
 
 
-def _judged(fault: Fault, options: GateOptions, environment: Mapping[str, str]) -> FaultResult:
-    entries = gate_run.run_returns_only(sys.executable, options, environment)
+def _judged(fault: Fault, options: CheckOptions, environment: Mapping[str, str]) -> FaultResult:
+    entries = check_run.run_returns_only(sys.executable, options, environment)
     if isinstance(entries, str):
         return FaultResult(fault=fault, trouble=entries)
     broken = [str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)]

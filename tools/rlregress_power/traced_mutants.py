@@ -22,7 +22,7 @@ from rlregress.trace.recording_processes import current
 from rlregress.trace.trace_comparison import compare
 from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.runtimes import Runtimes
 
 #: seconds after which a training with a fault in it is ended: it has detected the fault.
 PATIENCE = 120
@@ -51,16 +51,18 @@ def try_installed(
     installed = current("installed")
     with (
         TemporaryDirectory(prefix="rlregress-faults-") as folder,
-        Sides((installed, installed), (Path(folder), Path(folder)), workers, say) as sides,
+        Runtimes((installed, installed), (Path(folder), Path(folder)), workers, say) as runtimes,
     ):
         trainings = {
             training.name: training for training in compared_trainings.list_trainings(adapter)
         }
-        recorded = sides.record_once("new", list(trainings.values()), lines=True)
+        recorded = runtimes.record_once("new", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         if not by_calls:
-            return trace_faults(faults, trainings, traces, partial(sides.record_once, "new"), say)
-        call = partial(direct_calls.call_mutated, sides, folders=adapter.code.folders())
+            return trace_faults(
+                faults, trainings, traces, partial(runtimes.record_once, "new"), say
+            )
+        call = partial(direct_calls.call_mutated, runtimes, folders=adapter.code.folders())
         return call_functions(faults, trainings, traces, call)
 
 

@@ -23,7 +23,7 @@ from rlregress.inside import run_record
 from rlregress.inside.events import SCHEMA
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress.training.lease import Holder
-from tools.tests.gate import night_files
+from tools.tests.check import night_files
 
 #: in the place of any value
 VALUES = (

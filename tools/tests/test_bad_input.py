@@ -14,15 +14,15 @@ import pytest
 
 from rlregress import __version__, cli, frameworks, suite
 from rlregress.catalogue import registry, requested_names
+from rlregress.check import baseline_runs, cell_selection, check_run, recording
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.cli.parsing import Lazy
 from rlregress.errors import UserError, refuse_empty
-from rlregress.gate import baseline_runs, cell_selection, gate_run, recording
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
 from rlregress.upgrade import resolved
-from tools.tests.gate.stored import with_returns_alone
+from tools.tests.check.stored import with_returns_alone
 from tools.tests.nightly import every
 from tools.tests.processes import run_pytest
 from tools.tests.training.test_records import content
@@ -407,7 +407,7 @@ def test_a_target_that_cannot_be_written(command, tmp_path, monkeypatch, argumen
     """An unwritable target is an error before anything runs."""
     (tmp_path / "file").write_text("")
     monkeypatch.setattr(traces, "record_twice", _not_to_be_called)
-    monkeypatch.setattr(gate_run.subprocess, "Popen", _not_to_be_called)
+    monkeypatch.setattr(check_run.subprocess, "Popen", _not_to_be_called)
     places = {"file": tmp_path / "file", "folder": tmp_path}
     code, _, error = command(*(part.format(**places) for part in arguments.split()))
     assert_one_sentence(code, error, message)

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks
+from rlregress.check import check_run
+from rlregress.check_options import CheckOptions
 from rlregress.cli import check, upgrade
-from rlregress.gate import gate_run
-from rlregress.gate_options import GateOptions
 from rlregress.model import option
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.processes import run_python
@@ -138,23 +138,23 @@ def test_a_report_repeats_the_options_of_a_check(command, monkeypatch, words):
     judged = []
     monkeypatch.setattr(check, "judge", lambda options, *_: judged.append(options) or 0)
     command("check", *words.split())
-    assert gate_run.build_repeat_command(judged[0]) == f"rlregress check {words}"
+    assert check_run.build_repeat_command(judged[0]) == f"rlregress check {words}"
     typed = [word for word in words.split() if word != "--throughput"]
-    assert set(typed) <= set(gate_run.build_pytest_command(judged[0]))
+    assert set(typed) <= set(check_run.build_pytest_command(judged[0]))
 
 
 @pytest.mark.parametrize(
-    "name", sorted(option.list_options(GateOptions).keys() - {"report", "workers"})
+    "name", sorted(option.list_options(CheckOptions).keys() - {"report", "workers"})
 )
 def test_every_option_of_a_check_is_in_the_command_that_repeats_it(name):
     """An option that pytest does not take is repeated, too."""
-    declared, default = option.list_options(GateOptions)[name]
+    declared, default = option.list_options(CheckOptions)[name]
     value = {bool: True, int: 7, float: 0.5}.get(type(default), "other")
-    options = replace(GateOptions(), **{name: value})
-    assert declared.flag in shlex.split(gate_run.build_repeat_command(options))
+    options = replace(CheckOptions(), **{name: value})
+    assert declared.flag in shlex.split(check_run.build_repeat_command(options))
 
 
-@pytest.mark.parametrize("owner", [GateOptions, Options])
+@pytest.mark.parametrize("owner", [CheckOptions, Options])
 def test_every_option_is_read(owner):
     """A field that nothing reads is no option: it is declared, taken, and does nothing."""
     library = "\n".join(path.read_text() for path in (ROOT / "tools/rlregress").rglob("*.py"))

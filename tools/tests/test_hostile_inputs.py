@@ -19,16 +19,16 @@ from pathlib import Path
 import pytest
 
 from rlregress import frameworks, suite
+from rlregress.check import check_run, recording
 from rlregress.cli import commands
 from rlregress.cli import trace as traces
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
-from rlregress.gate import gate_run, recording
 from rlregress.training import worker_launch
 from rlregress.upgrade import resolved
 
 from . import hostile
-from .gate import night_files
+from .check import night_files
 from .hostile import CONTENTS, FORMATS, PLACES, as_nobody
 
 #: CPU seconds of one command, and seconds of one that does not end by itself on a busy machine.
@@ -53,7 +53,7 @@ def nothing_is_started(monkeypatch):
     monkeypatch.setattr(worker_launch, "_train_with_retry", _started)
     monkeypatch.setattr(recording.worker_launch, "do_runs", _started)
     monkeypatch.setattr(traces, "record_twice", _started)
-    monkeypatch.setattr(gate_run.subprocess, "Popen", _started)
+    monkeypatch.setattr(check_run.subprocess, "Popen", _started)
     monkeypatch.setattr(resolved, "with_versions", _started)
     monkeypatch.setattr(fault_tables, "load", lambda *_: [])
 

@@ -12,7 +12,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from rlregress import missing_packages, suite
-from rlregress.gate import cell_selection, outcome
+from rlregress.check import cell_selection, outcome
 from rlregress.inside import hidden
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installed

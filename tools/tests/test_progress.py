@@ -29,7 +29,7 @@ def clock(monkeypatch):
 def printed(monkeypatch):
     """Return the output of forty parts of 0.01 s, on a terminal or elsewhere."""
     monkeypatch.setattr(progress, "ON_TERMINAL", 0.02)
-    monkeypatch.setattr(progress, "ELSEWHERE", 0.16)
+    monkeypatch.setattr(progress, "IN_LOG", 0.16)
 
     def work(terminal):
         stream = io.StringIO()
@@ -69,7 +69,7 @@ def test_elsewhere_there_is_a_line_now_and_then(printed):
 
 def test_a_silent_command_reports_its_stage(monkeypatch):
     """A line is printed for each while without another one."""
-    monkeypatch.setattr(progress, "ELSEWHERE", 0.1)
+    monkeypatch.setattr(progress, "IN_LOG", 0.1)
     monkeypatch.setattr(progress.sys.stdout, "isatty", lambda: False)
     text = []
     with progress.show_progress(text.append) as say:

@@ -14,10 +14,10 @@ import pytest
 from rlregress import evidence, frameworks, pytest_plugin
 from rlregress.catalogue import registry, requested_names
 from rlregress.catalogue.implementation import Implementation
+from rlregress.check import cell_selection
+from rlregress.check.session import open_session
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
-from rlregress.gate import cell_selection
-from rlregress.gate.session import open_session
 from rlregress.model.fault_results import DETAILS
 from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
@@ -321,12 +321,12 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, variable
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_a_unit_test_imports_nothing_of_the_gate(tmp_path):
-    """Tests of formulas import no module of the gate, which takes long."""
+def test_a_unit_test_imports_nothing_of_a_check(tmp_path):
+    """Tests of formulas import no module of a check, which takes long."""
     watcher = tmp_path / "watcher.py"
     watcher.write_text(
         "import sys\ndef pytest_unconfigure():\n"
-        "    print('imported:', *sorted(n for n in sys.modules if n.startswith('rlregress.gate.')))"
+        "    print('imported:', *(n for n in sys.modules if n.startswith('rlregress.check.')))"
     )
     path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     words = "-q -s -p watcher tests_unit/test_gae.py --framework sb3"

@@ -15,10 +15,10 @@ from rlregress.catalogue import expectations, registry
 from rlregress.catalogue.expectations import Expectation
 from rlregress.catalogue.implementation import expectations_path
 from rlregress.catalogue.registry import Detail
+from rlregress.check.comparison import compare_documented
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
-from rlregress.gate.comparison import compare_documented
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,

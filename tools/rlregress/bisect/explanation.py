@@ -16,22 +16,22 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
 from rlregress.model.code import WORDING, Changed, Hunk
-from rlregress.model.upgrade_result import Cause, ChangedDetail, OfFramework, OfScript, findings
+from rlregress.model.upgrade_result import ChangedDetail, Culprits, OfFramework, OfScript, findings
 from rlregress.upgrade import (
     affected,
     attribution,
     cascade,
     inventory,
     known_changes,
+    prepared_versions,
     public_names,
     resolved,
-    side_environments,
-    side_fingerprints,
+    version_fingerprints,
 )
 from rlregress.upgrade.known_changes import Change
-from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.requested import RequestedVersion
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.version_fingerprints import Fingerprint
 
 #: functions that are listed where none is known to explain a step.
 _LISTED = 20
@@ -101,21 +101,27 @@ def _explain_trace(
         )
     parts: list[OfFramework | OfScript] = list(result.frameworks)
     parts += [result.script] if result.script is not None else []
-    causes: list[Cause] = [cause for part in parts for cause in part.causes.values()]
+    all_culprits: list[Culprits] = [
+        culprits for part in parts for culprits in part.culprits.values()
+    ]
     first: list[str] = []
     for training in result.traced:
         if training.comparison.first is not None:
             first = explain.divergence(training.comparison.first)
             break
-    functions = [function for cause in causes for function in (cause.movers or cause.functions)]
-    return replace(step, first=tuple(first), culprit=_culprits(causes)), functions
+    functions = [
+        function
+        for culprits in all_culprits
+        for function in (culprits.confirmed or culprits.functions)
+    ]
+    return replace(step, first=tuple(first), culprit=_culprits(all_culprits)), functions
 
 
-def _culprits(causes: Iterable[Cause]) -> tuple[str, ...]:
+def _culprits(all_culprits: Iterable[Culprits]) -> tuple[str, ...]:
     return tuple(
-        f"reverting {cause.alone} restores the old behaviour"
-        for cause in causes
-        if cause.alone is not None
+        f"reverting {culprits.alone} restores the old behaviour"
+        for culprits in all_culprits
+        if culprits.alone is not None
     )
 
 
@@ -123,21 +129,21 @@ def _explain_by_code(
     symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
 ) -> tuple[list[Changed], bool]:
     """Return functions that differ and explain a symptom without trace; else all, with a note."""
-    sides = _requested(versions)
-    pair = resolved.resolve(*sides, affected.packages(*sides), adapters)
-    prepared = side_environments.prepare_versions(pair)
+    requested_versions = _requested(versions)
+    pair = resolved.resolve(*requested_versions, affected.packages(*requested_versions), adapters)
+    prepared = prepared_versions.prepare_versions(pair)
     pieces = [p for p in inventory.inventory(pair, *prepared).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:
         details = [registry.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
         for prints in _fingerprints(versions, adapters, details):
-            changed += side_fingerprints.compare_fingerprints(*prints).changed
+            changed += version_fingerprints.compare_fingerprints(*prints).changed
         near = [f for finding in findings(changed, pieces) for f in finding.functions]
     elif " " in symptom.name:
         near = _explain_default(symptom.name, pieces, _fingerprints(versions, adapters))
     elif symptom.name:
-        folders = [inventory.place(side, symptom.name.partition(".")[0]) for side in prepared]
+        folders = [inventory.place(version, symptom.name.partition(".")[0]) for version in prepared]
         paths: set[str] = set()
         for folder in [folder for folder in folders if folder is not None]:
             paths |= public_names.read(folder).paths_of(symptom.name)
@@ -145,7 +151,7 @@ def _explain_by_code(
     return (near, True) if near else ([p for p in pieces if p.counts], False)
 
 
-def _requested(versions: tuple[Checked, Checked]) -> tuple[Requested, Requested]:
+def _requested(versions: tuple[Checked, Checked]) -> tuple[RequestedVersion, RequestedVersion]:
     old, new = versions
     return old.resolved.requested, new.resolved.requested
 
@@ -165,7 +171,7 @@ def _explain_default(
     owner, _, parameter = name.rpartition(" ")
     owners = {owner}
     for old, new in prints:
-        changed = side_fingerprints.changed_defaults(old, new)
+        changed = version_fingerprints.changed_defaults(old, new)
         moves = {
             (c.old, c.new)
             for c in changed

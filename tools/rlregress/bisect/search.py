@@ -27,13 +27,13 @@ from rlregress.upgrade import (
     installed,
     installer,
     interpreters,
+    prepared_versions,
     resolved,
     revisions,
-    side_environments,
     state,
 )
-from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.resolved import ResolvedSide
+from rlregress.upgrade.requested import RequestedVersion
+from rlregress.upgrade.resolved import ResolvedVersion
 
 #: releases between two versions, before they are listed.
 _RELEASES = 16
@@ -50,7 +50,7 @@ class Candidate:
     """
 
     text: str
-    requested: Callable[[], Requested]
+    requested: Callable[[], RequestedVersion]
 
 
 @dataclass
@@ -144,10 +144,10 @@ class Search:
         if not self.symptom.foreign or candidate.text in self._repeated:
             return
         self._repeated.add(candidate.text)
-        side = candidate.requested()
+        version = candidate.requested()
         if candidate.text not in self.apart:
-            side = self.with_shared(side)
-        checked = self._ends.get(candidate.text) or self.prepare_version(side)
+            version = self.with_shared(version)
+        checked = self._ends.get(candidate.text) or self.prepare_version(version)
         second = replace(checked, folder=checked.folder / "again")
         second.folder.mkdir(exist_ok=True)
         try:
@@ -172,12 +172,12 @@ class Search:
         if checkout is not None:
             shutil.rmtree(checkout, ignore_errors=True)
 
-    def _checkout(self, side: Requested) -> Path | None:
+    def _checkout(self, version: RequestedVersion) -> Path | None:
         """The folder of a commit that this search has written; its name tells all its files."""
         checkouts = self.own / "revisions"
-        if side.tree is None or checkouts not in side.tree.parents:
+        if version.tree is None or checkouts not in version.tree.parents:
             return None
-        return checkouts / side.tree.relative_to(checkouts).parts[0]
+        return checkouts / version.tree.relative_to(checkouts).parts[0]
 
     def forget(self) -> None:
         """Forget what code of the user's did: it may read what no name of a version tells."""
@@ -245,36 +245,38 @@ class Search:
         end = self._ends.get(candidate.text)
         if end is not None:
             return self.symptom.value(end, self._old_end)
-        side = candidate.requested()
+        version = candidate.requested()
         try:
-            return self._value(self.with_shared(side))
+            return self._value(self.with_shared(version))
         except installer.Unreachable:
             raise
         except UserError:
-            if not (self.shared and side.requirements):
+            if not (self.shared and version.requirements):
                 raise
         # what both ends stand on does not serve this one; what its release stands on may
-        value = self._value(side)
-        rows = self._resolved(side).versions
-        own = sorted(set(rows.rows.values()) - {*self.shared, *side.requirements}) if rows else ()
+        value = self._value(version)
+        rows = self._resolved(version).versions
+        own = (
+            sorted(set(rows.rows.values()) - {*self.shared, *version.requirements}) if rows else ()
+        )
         names = {row.partition("==")[0] for row in self.shared}
         self.apart[candidate.text] = ", ".join(r for r in own if r.partition("==")[0] in names)
         return value
 
-    def _value(self, side: Requested) -> Value:
-        checked = self.prepare_version(side)
+    def _value(self, version: RequestedVersion) -> Value:
+        checked = self.prepare_version(version)
         try:
             return self.symptom.value(checked, self._old_end)
         finally:
             self.remove(checked)
 
-    def with_shared(self, side: Requested) -> Requested:
+    def with_shared(self, version: RequestedVersion) -> RequestedVersion:
         """A version on what both ends share."""
-        return side.on(self.shared) if self.shared and side.requirements else side
+        return version.on(self.shared) if self.shared and version.requirements else version
 
-    def _resolved(self, side: Requested) -> ResolvedSide:
-        nothing = Requested("installed")
-        return resolved.with_versions(nothing, side, self.adapters, cached_folders.silent)[1]
+    def _resolved(self, version: RequestedVersion) -> ResolvedVersion:
+        nothing = RequestedVersion("installed")
+        return resolved.with_versions(nothing, version, self.adapters, cached_folders.silent)[1]
 
     @property
     def _old_end(self) -> Checked:
@@ -283,7 +285,7 @@ class Search:
     @cached_property
     def _common(self) -> list[str]:
         """Return the inputs of every measurement of this search, independent of the version."""
-        ours = state.own_digest("bisect", "upgrade", "training", "gate")
+        ours = state.own_digest("bisect", "upgrade", "training", "check")
         return [ours, state.machine(), self.symptom.key]
 
     @cached_property
@@ -292,28 +294,28 @@ class Search:
         digests = [str(sorted(state.digests(adapter).items())) for adapter in self.adapters]
         return [*installed.pins(), *digests]
 
-    def prepare_version(self, side: Requested) -> Checked:
+    def prepare_version(self, version: RequestedVersion) -> Checked:
         """Prepare a version for measurement; see ``remove``."""
-        of_side = self._resolved(side)
-        parts = [*self._content(of_side), *self._common]
+        resolved_version = self._resolved(version)
+        parts = [*self._content(resolved_version), *self._common]
         folder = cached_folders.cache() / "versions" / state.key_of(parts)
         folder.mkdir(parents=True, exist_ok=True)
         self._folders.add(folder)
-        return Checked(of_side, self.adapters, self.own / uuid4().hex, folder)
+        return Checked(resolved_version, self.adapters, self.own / uuid4().hex, folder)
 
-    def _content(self, side: ResolvedSide) -> list[str]:
+    def _content(self, version: ResolvedVersion) -> list[str]:
         """Return the inputs that determine a version before it exists, without pin names."""
-        checkout = self._checkout(side.requested)
+        checkout = self._checkout(version.requested)
         files = [checkout.name] if checkout is not None else []
-        if side.versions is None:
-            prepared = side_environments.prepare_version(side, self.adapters)
+        if version.versions is None:
+            prepared = prepared_versions.prepare_version(version, self.adapters)
             return [state.digest_state(prepared, self.adapters), *files]
         return [
-            interpreters.tag(side.requested.python),
+            interpreters.tag(version.requested.python),
             *files,
-            *sorted(side.versions.rows.values()),
-            *side.versions.tools,
-            *([] if side.own_environment else self._below),
+            *sorted(version.versions.rows.values()),
+            *version.versions.tools,
+            *([] if version.own_environment else self._below),
         ]
 
 
@@ -342,7 +344,7 @@ def _searching(
 
 def search_releases(
     symptom: Symptom,
-    ends: tuple[Requested, Requested],
+    ends: tuple[RequestedVersion, RequestedVersion],
     adapters: Sequence[Adapter],
     say: cached_folders.Say,
     finds_all: bool = False,
@@ -380,10 +382,10 @@ def search_releases(
         if not differ:
             return result
 
-        def with_moved(names: frozenset[str]) -> str:
+        def answer_with_new(names: frozenset[str]) -> str:
             return search.answer(world({**old, **{n: new[n] for n in names}}))
 
-        needed = bisection.find_smallest_set(differing, with_moved)
+        needed = bisection.find_smallest_set(differing, answer_with_new)
         other_pins = {**old, **{name: new[name] for name in needed}}
         steps: list[ChangedAt] = []
         count = 0
@@ -416,7 +418,9 @@ def _expect_checks(ends: int, count: int) -> None:
 
 
 def _check_environments(
-    search: Search, ends: tuple[Requested, Requested], worlds: tuple[Candidate, Candidate]
+    search: Search,
+    ends: tuple[RequestedVersion, RequestedVersion],
+    worlds: tuple[Candidate, Candidate],
 ) -> None:
     """Raise UserError if an environment of the user's is not what its versions make."""
     for end, built in zip(ends, worlds, strict=True):
@@ -438,8 +442,10 @@ def _shared(
     """Return the packages that both ends have in one version. All versions between use them."""
     old_request, new_request = (versions.request_pins(pins, python) for pins in (old, new))
     pair = resolved.with_versions(old_request, new_request, adapters, say)
-    rows = [dict(side.versions.rows) if side.versions else {} for side in pair]
-    differing = [set(side.versions.missing_rows) if side.versions else set() for side in pair]
+    rows = [dict(version.versions.rows) if version.versions else {} for version in pair]
+    differing = [
+        set(version.versions.missing_rows) if version.versions else set() for version in pair
+    ]
     if python:
         # nothing of it is installed before
         differing = [set(common_pins.values()) for common_pins in rows]
@@ -489,9 +495,9 @@ def search_commits(
     with _searching(symptom, adapters, say) as search:
 
         def candidate(name: str) -> Candidate:
-            def request_commit() -> Requested:
+            def request_commit() -> RequestedVersion:
                 tree = revisions.checkout(repository, name, search.own)
-                return Requested(name[:10], tuple(pins), tree=tree, python=python)
+                return RequestedVersion(name[:10], tuple(pins), tree=tree, python=python)
 
             return Candidate(name[:10], request_commit)
 
@@ -514,10 +520,12 @@ def search_commits(
             if step.between or first_parent:
                 break
             # what a merge brings from a branch that left before OLD lies on that branch
-            side, merged = _branch(search, repository, history[step.new][0], numbers, candidate)
-            if side is None:
+            branch_ends, merged = _branch(
+                search, repository, history[step.new][0], numbers, candidate
+            )
+            if branch_ends is None:
                 break
-            old, new = side
+            old, new = branch_ends
         change = _explained(search, row, step)
         (old_name, _), (new_name, date) = (
             revisions.described(repository, history[n][0]) for n in (step.old, step.new)
@@ -612,10 +620,13 @@ def _explained(
         change = replace(change, apart=f"{apart}: what differs may be of that")
     search.say(f"explaining {change.old} -> {change.new}")
     progress.begin(_EXPLAINING)
-    sides = [candidate.requested() for candidate in (old, new)]
+    requested_versions = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
-        sides = [search.with_shared(side) for side in sides]
-    neighbours = search.prepare_version(sides[0]), search.prepare_version(sides[1])
+        requested_versions = [search.with_shared(version) for version in requested_versions]
+    neighbours = (
+        search.prepare_version(requested_versions[0]),
+        search.prepare_version(requested_versions[1]),
+    )
     try:
         return explanation.explain_step(change, search.symptom, neighbours, search.adapters)
     except UserError as error:

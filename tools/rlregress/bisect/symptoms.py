@@ -33,16 +33,16 @@ from rlregress.upgrade import (
     cached_folders,
     compared_trainings,
     inventory,
+    prepared_versions,
     public_names,
-    side_environments,
-    side_fingerprints,
-    sides,
+    runtimes,
+    version_fingerprints,
     working_tree,
 )
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.resolved import ResolvedSide
-from rlregress.upgrade.side_environments import Prepared
-from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.prepared_versions import PreparedVersion
+from rlregress.upgrade.resolved import ResolvedVersion
+from rlregress.upgrade.version_fingerprints import Fingerprint
 
 #: words that only a shell understands.
 _SHELL = {"&&", "||", ";", "|", "&", ">", ">>", "<", "2>&1"}
@@ -69,19 +69,19 @@ class Checked:
         folder: folder for results, named by the content of the version.
     """
 
-    resolved: ResolvedSide
+    resolved: ResolvedVersion
     adapters: Sequence[Adapter]
     own: Path
     folder: Path
 
     @cached_property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> PreparedVersion:
         """Its environment."""
-        return side_environments.prepare_version(
+        return prepared_versions.prepare_version(
             self.resolved, self.adapters, cached_folders.silent, self.own
         )
 
-    def measure_once(self, name: str, measure: Callable[[Prepared], Any]) -> Any:
+    def measure_once(self, name: str, measure: Callable[[PreparedVersion], Any]) -> Any:
         """Return a stored measurement, or measure now and store it as plain data."""
         digest = hashlib.sha256(name.encode()).hexdigest()[:16]
         path = self.folder / f"{digest}.json"
@@ -95,27 +95,29 @@ class Checked:
     def fingerprint(self, adapter: Adapter, details: Sequence[Detail] = ()) -> Fingerprint:
         """Return its variants of some details, and its defaults."""
 
-        def measured(prepared: Prepared) -> Mapping[str, Any]:
+        def measured(prepared: PreparedVersion) -> Mapping[str, Any]:
             with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
                 path = Path(folder) / "answers.json"
-                return side_fingerprints.answers(prepared.side, path, adapter, details)
+                return version_fingerprints.answers(prepared.runtime, path, adapter, details)
 
         ids = " ".join(detail.id for detail in details)
-        return side_fingerprints.read(
+        return version_fingerprints.read(
             self.measure_once(f"{adapter.full_name} answers {ids}", measured)
         )
 
     def trace(self, training: Training) -> Trace:
         """A trace that was recorded before, or is now."""
         try:
-            return trace_reader.load(sides.path_of(training, self.folder))
+            return trace_reader.load(runtimes.path_of(training, self.folder))
         except UserError:
-            return sides.load_or_record([training], self.prepared.side, self.folder)[training.name]
+            return runtimes.load_or_record([training], self.prepared.runtime, self.folder)[
+                training.name
+            ]
 
     def steady_trace(self, training: Training) -> Trace:
         """Return the trace without written output that changes on repetition."""
         with TemporaryDirectory(prefix="rlregress-again-") as folder:
-            second = sides.load_or_record([training], self.prepared.side, Path(folder))[
+            second = runtimes.load_or_record([training], self.prepared.runtime, Path(folder))[
                 training.name
             ]
         return without_unsteady(self.trace(training), second)
@@ -271,7 +273,7 @@ def public_name(name: str) -> Symptom:
         return _tree(folder)
 
     def value(checked: Checked, base: Checked) -> Value:
-        def measured(_: Prepared) -> str:
+        def measured(_: PreparedVersion) -> str:
             old, new = read(base), read(checked)
             rows = [tree.signatures(name) for tree in (old, new)]
             for tree, signatures in zip((old, new), rows, strict=True):
@@ -321,7 +323,7 @@ def _trace_symptom(training: Training) -> Callable[[Checked, Checked], Value]:
         old, new = base.trace(training), checked.trace(training)
         compared = compared_trainings.compare_once(training.name, old, new)
         if isinstance(compared, NotTraced):
-            raise Unchecked("; ".join(dict.fromkeys(compared.sides.values())))
+            raise Unchecked("; ".join(dict.fromkeys(compared.reasons.values())))
         if compared.trains_the_same:
             old, new = base.steady_trace(training), checked.steady_trace(training)
             compared = compared_trainings.compare_with_ends(old, new)
@@ -355,14 +357,14 @@ def command(text: str) -> Symptom:
             "the version stands; leave it out"
         )
 
-    def measured(prepared: Prepared) -> list[Any]:
+    def measured(prepared: PreparedVersion) -> list[Any]:
         _check_not_hidden(words, prepared)
-        side = prepared.side
-        ours = side.environment()
+        runtime = prepared.runtime
+        ours = runtime.environment()
         # as the user runs it, but for the version
-        variables = {**os.environ, **side.variables, "PYTHONPATH": ours["PYTHONPATH"]}
+        variables = {**os.environ, **runtime.variables, "PYTHONPATH": ours["PYTHONPATH"]}
         variables["PYTHONDONTWRITEBYTECODE"] = "1"
-        variables["PATH"] = f"{Path(side.python).parent}:{variables.get('PATH', '')}"
+        variables["PATH"] = f"{Path(runtime.python).parent}:{variables.get('PATH', '')}"
         if shutil.which(words[0], path=variables["PATH"]) is None:
             raise UserError(
                 f"--command cannot be run: {words[0]}: No such file, or it is no program"
@@ -395,7 +397,7 @@ def command(text: str) -> Symptom:
     return Symptom(f"exit code of {text}", value, key=key, foreign=True, why=why)
 
 
-def _check_not_hidden(words: Sequence[str], prepared: Prepared) -> None:
+def _check_not_hidden(words: Sequence[str], prepared: PreparedVersion) -> None:
     """Raise UserError if Python would import something else before the version."""
     tree = prepared.requested.tree
     if tree is None:

@@ -19,7 +19,7 @@ from packaging.version import InvalidVersion, Version
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade import cached_folders, installed, installer, interpreters, revisions
-from rlregress.upgrade.requested import INSTALLED, Requested
+from rlregress.upgrade.requested import INSTALLED, RequestedVersion
 from rlregress.upgrade.version_resolution import versions
 
 #: the form in which an index says when a file was uploaded (PEP 691, PEP 700).
@@ -27,7 +27,7 @@ _JSON = "application/vnd.pypi.simple.v1+json"
 Pins = Mapping[str, str]
 
 
-def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
+def pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list[str]]:
     """Return package -> version for both ends; unpinned packages have the installed version.
 
     Also names, in words, what only one of them has, and what is no release: it is not searched.
@@ -35,18 +35,20 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
     Raises:
         UserError: an end is a working tree.
     """
-    for side in (old, new):
-        if side.tree is not None:
+    for version in (old, new):
+        if version.tree is not None:
             raise UserError(
-                f"'{side.text}' is a working tree; to search its commits give --repo "
-                f"{(revisions.parse_revision(side.text) or [side.text])[0]}, and revisions as OLD "
-                "and NEW"
+                f"'{version.text}' is a working tree; to search its commits give --repo "
+                f"{(revisions.parse_revision(version.text) or [version.text])[0]}, "
+                "and revisions as OLD and NEW"
             )
-    old_pins, new_pins = (_environment_pins(side) for side in (old, new))
+    old_pins, new_pins = (_environment_pins(version) for version in (old, new))
     pins_of_ends = []
-    for mine, opposite, side in ((old_pins, new_pins, old), (new_pins, old_pins, new)):
+    for mine, opposite, version in ((old_pins, new_pins, old), (new_pins, old_pins, new)):
         # an environment says all that it has; what is installed is for this Python
-        missing = [] if side.environment or side.python else sorted(opposite.keys() - mine.keys())
+        missing = (
+            [] if version.environment or version.python else sorted(opposite.keys() - mine.keys())
+        )
         installed_versions = {name: installed.version(name) for name in missing}
         pins_of_ends.append({**{name: v for name, v in installed_versions.items() if v}, **mine})
     both = pins_of_ends[0].keys() & pins_of_ends[1].keys()
@@ -60,15 +62,15 @@ def pins(old: Requested, new: Requested) -> tuple[Pins, Pins, list[str]]:
         for n in (0, 1)
         for name in sorted(pins_of_ends[n].keys() - both)
     ]
-    for side in (old, new):
-        rows = [row for row in side.requirements if not versions([row]) or "[" in row]
+    for version in (old, new):
+        rows = [row for row in version.requirements if not versions([row]) or "[" in row]
         unpinned += [f"{row}, which is no release alone" for row in rows]
     return {n: pins_of_ends[0][n] for n in both}, {n: pins_of_ends[1][n] for n in both}, unpinned
 
 
-def _environment_pins(side: Requested) -> dict[str, str]:
-    if side.environment is not None:
-        versions_there = interpreters.versions(str(side.environment / "bin" / "python"))
+def _environment_pins(version: RequestedVersion) -> dict[str, str]:
+    if version.environment is not None:
+        versions_there = interpreters.versions(str(version.environment / "bin" / "python"))
         tools = {"pip", "setuptools", "wheel", "rlregress"}
         installed_here = {n: installed.version(n) or "" for n in versions_there}
         return {
@@ -77,15 +79,15 @@ def _environment_pins(side: Requested) -> dict[str, str]:
             for n, v in versions_there.items()
             if n not in tools
         }
-    if side.text == INSTALLED:
+    if version.text == INSTALLED:
         return {}
-    return versions(side.requirements)
+    return versions(version.requirements)
 
 
-def request_pins(requested_pins: Pins, python: str = "") -> Requested:
+def request_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
     """The version that some pins make."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(requested_pins.items()))
-    return Requested(" ".join(rows), rows, python=python)
+    return RequestedVersion(" ".join(rows), rows, python=python)
 
 
 def releases(package: str, old: str, new: str, dated: Iterable[str], python: str = "") -> list[str]:

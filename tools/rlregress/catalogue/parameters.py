@@ -11,7 +11,7 @@ from rlregress.catalogue import critics
 from rlregress.catalogue.registry import Detail, Formula, Inputs, make_detail
 
 
-def _moved_by(fraction: float) -> Formula:
+def _blend_by(fraction: float) -> Formula:
     def formula(i: Inputs) -> np.ndarray:
         source, target = np.asarray(i["source"]), np.asarray(i["target"])
         return (1.0 - fraction) * target + fraction * source
@@ -34,9 +34,9 @@ def _coefficient(id: str, filled: str, inputs: Mapping[str, Any], count: int) ->
         ),
         {**inputs, "coefficient": 0.2},
         {
-            "share_of_source": ("the share that comes from the trained network", _moved_by(0.2)),
-            "share_kept": ("the share that the target network keeps", _moved_by(0.8)),
-            "ignored": ("0.005 whatever is set", _moved_by(0.005)),
+            "share_of_source": ("the share that comes from the trained network", _blend_by(0.2)),
+            "share_kept": ("the share that the target network keeps", _blend_by(0.8)),
+            "ignored": ("0.005 whatever is set", _blend_by(0.005)),
         },
         consequence="""The same number makes targets that crawl or targets that jump: 0.005 in the
         one meaning is 0.995 in the other.""",

@@ -161,7 +161,7 @@ def _guarded() -> int:
                 traceback.print_exc()
             message = "this is an error of the suite; please report it"
     # the exit code counts even if the message cannot be written
-    output.decided()
+    output.mark_decided()
     with suppress(UserError):
         typer.echo(f"rlregress: {harmless.line(message)}", err=True)
     return 2

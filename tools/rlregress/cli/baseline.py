@@ -11,10 +11,10 @@ import typer
 
 from rlregress.catalogue import requested_names
 from rlregress.catalogue.requested_names import split_names
+from rlregress.check import recording, stored_throughput
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Hyperparameters, Store, Workers
 from rlregress.errors import UserError
-from rlregress.gate import recording, stored_throughput
 from rlregress.report import terminal, throughput_text
 
 

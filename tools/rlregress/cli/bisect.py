@@ -24,7 +24,7 @@ from rlregress.progress import show_progress
 from rlregress.report import bisect_text
 from rlregress.trace import jobs
 from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
-from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.requested import RequestedVersion
 
 _ONE_OF = "--detail, --default, --name, --algorithm, --script or --command"
 
@@ -143,13 +143,13 @@ def bisect(
     text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "bisect.json", text)
-    output.decided()
+    output.mark_decided()
     for line in bisect_text.lines(result):
         typer.echo(line)
     raise typer.Exit(result.exit_code)
 
 
-def _end(text: str, python: str) -> Requested:
+def _end(text: str, python: str) -> RequestedVersion:
     try:
         return requested.parse(text, python)
     except UserError as error:
@@ -159,7 +159,7 @@ def _end(text: str, python: str) -> Requested:
 
 
 def _adapters(
-    ends: tuple[Requested, Requested] | None,
+    ends: tuple[RequestedVersion, RequestedVersion] | None,
     repository: Path | None,
     newest: str,
     named: str,
@@ -173,6 +173,8 @@ def _adapters(
         assert repository is not None
         commit = revisions.commit(repository, newest)
         with cached_folders.scratch("bisect") as own:
-            side = Requested(commit[:10], tree=revisions.checkout(repository, commit, own))
-            return affected.adapters(side, side, frozenset(), script=alone)
+            version = RequestedVersion(
+                commit[:10], tree=revisions.checkout(repository, commit, own)
+            )
+            return affected.adapters(version, version, frozenset(), script=alone)
     return affected.adapters(*ends, affected.packages(*ends), script=alone)

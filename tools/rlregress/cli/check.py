@@ -7,26 +7,26 @@ from typing import Annotated
 import typer
 
 from rlregress import report_files
+from rlregress.check import check_run, nightly_record
+from rlregress.check_options import CheckOptions
 from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive,
-    gate_code,
+    replace_exit_code,
     takes_options,
     with_budget,
 )
-from rlregress.gate import gate_run, nightly_record
-from rlregress.gate_options import GateOptions
-from rlregress.report import gate_findings, gate_report, screen, short_summary
-from rlregress.report.html import gate_page
+from rlregress.report import check_findings, check_report, screen, short_summary
+from rlregress.report.html import check_page
 
 Brief = Annotated[bool, typer.Option("--brief", help="End in five lines, for a chat or a mail.")]
 Verbose = Annotated[bool, typer.Option("--verbose", help="Print the whole report.")]
 
 
-@takes_options(GateOptions, budget="")
+@takes_options(CheckOptions, budget="")
 def check(
-    options: GateOptions,
+    options: CheckOptions,
     inconclusive: Inconclusive = "code",
     in_brief: Brief = False,
     verbose: Verbose = False,
@@ -41,33 +41,33 @@ def check(
     """
     check_inconclusive(inconclusive)
     code = judge(with_budget(options), in_brief, verbose)
-    raise typer.Exit(gate_code(code, inconclusive))
+    raise typer.Exit(replace_exit_code(code, inconclusive))
 
 
-def judge(options: GateOptions, in_brief: bool = False, verbose: bool = False) -> int:
+def judge(options: CheckOptions, in_brief: bool = False, verbose: bool = False) -> int:
     """Judge the installed frameworks, write the report and print a screen. Return the exit code.
 
     Args:
         in_brief: print five lines instead of a screen.
         verbose: print the whole summary instead of a screen.
     """
-    with gate_run.replace_report_folder(options) as new:
+    with check_run.replace_report_folder(options) as new:
         result = nightly_record.add_earlier_runs(
-            gate_run.judge_gate(new, typer.echo), options.report
+            check_run.judge_check(new, typer.echo), options.report
         )
         text = report_files.write_judged(
-            result, gate_run.read_evidence(new), new.report, ci_annotations.top()
+            result, check_run.read_evidence(new), new.report, ci_annotations.top()
         )
-    output.decided()
-    ci_annotations.annotate(gate_findings.findings(result, ci_annotations.top()))
+    output.mark_decided()
+    ci_annotations.annotate(check_findings.findings(result, ci_annotations.top()))
     ci_annotations.summarise(text)
-    cards = gate_page.cards(result)
+    cards = check_page.cards(result)
     page = options.report / "report.html"
     if in_brief:
-        for line in short_summary.lines(gate_page.facts(result), cards, str(page)):
+        for line in short_summary.lines(check_page.facts(result), cards, str(page)):
             typer.echo(line)
         return result.exit_code
-    report, verdicts = f"report: {page}", gate_report.verdict_lines(result)
+    report, verdicts = f"report: {page}", check_report.verdict_lines(result)
     if verbose:
         steps = [f"next: {step}" for step in short_summary.steps(cards)]
         for line in (f"\n{text}", report, *steps, *verdicts):

@@ -9,12 +9,12 @@ import typer
 
 from rlregress.catalogue import requested_names
 from rlregress.catalogue.requested_names import split_names
+from rlregress.check import comparison
 from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
 from rlregress.cli.options import Algorithms, Html, as_typed
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import comparison
 from rlregress.report import comparison_text, harmless, markdown_page, short_summary
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import Facts
@@ -80,7 +80,7 @@ def compare(
     compared = comparison.compare_adapters(adapters, detail_ids, left_out)
     if only_different:
         compared = compared.only_different()
-    output.decided()
+    output.mark_decided()
     new_page.write(
         comparison_page.title(compared), lambda facts: comparison_page.page(compared, facts).html()
     )

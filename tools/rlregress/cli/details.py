@@ -12,11 +12,11 @@ from rlregress import suite
 from rlregress.catalogue import registry, requested_names, source_index
 from rlregress.catalogue.implementation import load_absent, load_documented
 from rlregress.catalogue.requested_names import split_names
+from rlregress.check import installed_fingerprints, probe_counts
 from rlregress.cli import complete, output, waiting
 from rlregress.cli.options import Frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import installed_fingerprints, probe_counts
 from rlregress.report import details_text, next_steps
 
 Details = Annotated[
@@ -108,7 +108,7 @@ def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool
         waiting.probe_all(adapters)
     fingerprint = installed_fingerprints.collect_fingerprint(adapters, detail_ids)
     differing = installed_fingerprints.list_undocumented(fingerprint)
-    output.decided()
+    output.mark_decided()
     if as_json:
         typer.echo(json.dumps(fingerprint, indent=1))
     else:

@@ -22,9 +22,9 @@ from rlregress.trace import golden, jobs, recording_processes
 def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
     """Record a script twice and write its golden file; 3 if it does not repeat itself."""
     check_file(path, "the golden file")
-    side = recording_processes.current("installed", portable=True)
+    runtime = recording_processes.current("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
-        repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", side)
+        repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", runtime)
     if repeated.trace.failure:
         raise UserError(f"{explain.early_end(repeated.trace)}; no golden file is written")
     native = _explain_native(repeated.trace)
@@ -39,7 +39,7 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
         written = golden.load(path)
         single, blocks = len(written.events), len(written.blocks)
         lines = traces_text.golden_file(repeated.trace, single, blocks, path)
-    output.decided()
+    output.mark_decided()
     for line in [*repeated.lines(), *lines]:
         typer.echo(line)
     output.print_next_steps([next_steps.after_golden(path, script, repeated.repeats)])
@@ -54,11 +54,11 @@ def compare(path: Path, script: Path) -> int:
     """
     old = golden.load(path)
     job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)
-    side = recording_processes.current("installed", portable=True)
+    runtime = recording_processes.current("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
-        trace = recording_processes.record(job, Path(folder) / "run.trace", side)
+        trace = recording_processes.record(job, Path(folder) / "run.trace", runtime)
         if not trace.has_begun:
-            recording_processes.check_trained(trace, side.label)
+            recording_processes.check_trained(trace, runtime.label)
             raise UserError(f"{explain.early_end(trace)}; nothing is compared")
         result = golden.differences(old, trace)
         reasons = (("this machine", _explain_native(trace)), (path, explain_native(old.arithmetic)))
@@ -68,13 +68,13 @@ def compare(path: Path, script: Path) -> int:
                     f"not comparable: the arithmetic of {source} is not the portable one "
                     f"({native}); compare on an x86-64 processor with AVX2, with one thread"
                 )
-        repeated = None if result.is_same else recording_processes.repeat(job, trace, side)
+        repeated = None if result.is_same else recording_processes.repeat(job, trace, runtime)
     if repeated is not None and not repeated.repeats:
         lines, code, step = repeated.lines(), 3, next_steps.after_trace(path, repeats=False)
     else:
         lines, code = traces_text.golden_difference(result, trace), int(not result.is_same)
         step = next_steps.after_golden_difference(result, path, script, old.arguments)
-    output.decided()
+    output.mark_decided()
     for line in lines:
         typer.echo(line)
     output.print_next_steps([step])

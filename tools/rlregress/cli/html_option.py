@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from rlregress import files
-from rlregress.gate import report_data
+from rlregress.check import report_data
 from rlregress.inside.run_record import check_file, write_atomically
 from rlregress.report.html.page import Facts
 

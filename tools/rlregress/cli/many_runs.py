@@ -14,13 +14,13 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from rlregress.check.cell_selection import Selection, describe_exclusions
 from rlregress.cli import output
 from rlregress.cluster import audit, run_one, run_selection, slurm_arrays, store_status
 from rlregress.cluster import local as local_runs
 from rlregress.cluster.manifest import Manifest, ManifestRun
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import Selection, describe_exclusions
 from rlregress.inside.run_record import check_writable
 from rlregress.model.store_state import LEFT, Survey
 from rlregress.report import cluster_text, harmless, next_steps
@@ -171,7 +171,7 @@ def _survey(manifest: str, store: str) -> tuple[Survey, list[str]]:
 def status(manifest: str, store: str) -> None:
     """Print the status of a store."""
     _, lines = _survey(manifest, store)
-    output.decided()
+    output.mark_decided()
     for line in lines:
         typer.echo(line)
 
@@ -202,7 +202,7 @@ def verify_store(manifest: str, store: str, set_aside: bool) -> int:
     if set_aside:
         check_writable(folder.folder, "names of damaged records")
     checked = audit.verify_store(folder, _manifest(manifest) if manifest else None)
-    output.decided()
+    output.mark_decided()
     for line in cluster_text.format_audit(checked):
         typer.echo(line)
     for path in checked.damaged if set_aside else ():
@@ -220,7 +220,7 @@ def merge_stores(stores: Sequence[str], into: Path) -> int:
     target, sources = Store(absolute(into)), [_open_existing_store(store) for store in stores]
     check_writable(target.folder, "run records")
     merged = audit.merge_stores(sources, target)
-    output.decided()
+    output.mark_decided()
     for line in cluster_text.format_merge(merged, str(target.folder)):
         typer.echo(line)
     output.print_next_steps([next_steps.after_launch(target.folder)])

@@ -15,11 +15,11 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 import typer
 
 from rlregress.catalogue.requested_names import split_names
+from rlregress.check.cell_selection import default_budget
+from rlregress.check_options import CheckOptions
 from rlregress.cli import complete
 from rlregress.errors import UserError, nearest
 from rlregress.files import absolute
-from rlregress.gate.cell_selection import default_budget
-from rlregress.gate_options import GateOptions
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
 from rlregress.model.option import Option
@@ -27,7 +27,7 @@ from rlregress.model.option import Option
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_CHECK = options.list_options(GateOptions)
+_CHECK = options.list_options(CheckOptions)
 
 
 def annotate_option(declared: Option, default: Any) -> Any:
@@ -157,9 +157,11 @@ def as_typed() -> str:
     return shlex.join(["rlregress", *sys.argv[1:]])
 
 
-def with_budget(gate_options: GateOptions) -> GateOptions:
+def with_budget(check_options: CheckOptions) -> CheckOptions:
     """Return the options with the default budget of the cells, if none is named."""
-    return replace(gate_options, budget=gate_options.budget or default_budget(gate_options.cells))
+    return replace(
+        check_options, budget=check_options.budget or default_budget(check_options.cells)
+    )
 
 
 def reject_options(context: typer.Context, fields: Collection[str], who: str, advice: str) -> None:
@@ -180,8 +182,8 @@ def check_inconclusive(value: str) -> None:
         raise UserError(f"--inconclusive is '{value}', expected code, pass or fail")
 
 
-def gate_code(code: int, inconclusive: str) -> int:
-    """Return the exit code of a gate, with code 3 replaced as ``--inconclusive`` requests."""
+def replace_exit_code(code: int, inconclusive: str) -> int:
+    """Return the exit code of a check, with code 3 replaced as ``--inconclusive`` requests."""
     return {"pass": 0, "fail": 1}.get(inconclusive, code) if code == 3 else code
 
 

@@ -83,7 +83,7 @@ class _State:
 _state = _State()
 
 
-def decided() -> None:
+def mark_decided() -> None:
     """Record that the exit code is decided: the command ends with it even without a reader."""
     _state.decided = True
 

@@ -102,7 +102,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         # before a module of the command imports matplotlib
-        drawing.load()
+        drawing.import_matplotlib()
         return super().invoke(ctx)
 
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
+from rlregress.check import cell_selection, check_run, session_planning, tier_progress
+from rlregress.check_options import CheckOptions
 from rlregress.cli import output
 from rlregress.cli.options import parse_share, takes_options, with_budget
-from rlregress.gate import cell_selection, gate_run, session_planning, tier_progress
-from rlregress.gate_options import GateOptions
 from rlregress.model.planned_session import Gate
-from rlregress.report import gate_report, plan_text
+from rlregress.report import check_report, plan_text
 
 _OPTIONS = (
     "frameworks", "algorithms", "environments", "budget", "cells", "hyperparameters", "seeds",
@@ -21,9 +21,9 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-@takes_options(GateOptions, _OPTIONS, budget="")
+@takes_options(CheckOptions, _OPTIONS, budget="")
 def plan(
-    options: GateOptions,
+    options: CheckOptions,
     must_detect: Annotated[
         str | None,
         typer.Option(metavar="DROP", help="Such as 20%: the cheapest check that detects it."),
@@ -40,10 +40,10 @@ def plan(
     show(with_budget(options), share)
 
 
-def show(options: GateOptions, must_detect: float | None = None) -> None:
+def show(options: CheckOptions, must_detect: float | None = None) -> None:
     """Print the plan of a session and the command that runs it."""
     workers = options.workers or os.cpu_count() or 1
-    selection = gate_run.build_selection(options)
+    selection = check_run.build_selection(options)
     planned = session_planning.plan_session(
         selection,
         options.seeds,
@@ -51,9 +51,9 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         options.one_look,
         must_detect,
         workers,
-        gate_run.replay_seed(options),
+        check_run.replay_seed(options),
     )
-    collected = gate_run.build_pytest_command(options, tiers=gate_run.TIERS[:2])
+    collected = check_run.build_pytest_command(options, tiers=check_run.TIERS[:2])
     tests = tier_progress.seconds_of_tests(tuple(collected))
     nightly = [plan_text.NIGHTLY, ""] if planned.detects else []
     for line in (*plan_text.answer(planned, workers, tests), "", *nightly):
@@ -63,11 +63,11 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
     study = cell_selection.is_study(selection.cells)
     name, hint = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
     if not planned.wanted:
-        output.print_next_steps([f"{gate_run.build_repeat_command(options, name)}{hint}"])
+        output.print_next_steps([f"{check_run.build_repeat_command(options, name)}{hint}"])
         return
     plain = replace(options, seeds=0, one_look=False)
     commands = {
-        request.what: gate_run.build_repeat_command(
+        request.what: check_run.build_repeat_command(
             _proposed(plain, request.gate, planned.begun), name
         )
         + hint
@@ -81,8 +81,8 @@ def show(options: GateOptions, must_detect: float | None = None) -> None:
         output.print_next_steps(f"{goal}: {command}" for goal, command in commands.items())
 
 
-def _proposed(options: GateOptions, gate: Gate, has_begun: bool) -> GateOptions:
+def _proposed(options: CheckOptions, gate: Gate, has_begun: bool) -> CheckOptions:
     """Return the options of a proposed gate, with other seeds if the session has begun."""
     # a gate that is chosen after its runs were seen would not keep its error rates
-    first = gate_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed
+    first = check_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed
     return replace(options, seeds=gate.seeds, first_seed=first)

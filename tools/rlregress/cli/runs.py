@@ -10,21 +10,21 @@ from typing import Annotated
 import typer
 
 from rlregress import files
+from rlregress.check import check_run
+from rlregress.check_options import CheckOptions
 from rlregress.cli import many_runs, with_versions
 from rlregress.cli import waves as waves_of
 from rlregress.cli.options import (
     Inconclusive,
     Store,
     check_inconclusive,
-    gate_code,
     reject_options,
+    replace_exit_code,
     takes_options,
     with_budget,
 )
 from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
-from rlregress.gate import gate_run
-from rlregress.gate_options import GateOptions
 from rlregress.training.store import open_store
 
 #: fields of ``launch`` that choose runs; a manifest lists its runs already
@@ -63,9 +63,9 @@ def run(
     raise typer.Exit(many_runs.run(Path(manifest), index, store))
 
 
-@takes_options(GateOptions, _OPTIONS, budget="")
+@takes_options(CheckOptions, _OPTIONS, budget="")
 def launch(
-    options: GateOptions,
+    options: CheckOptions,
     context: typer.Context,
     manifest: ManifestOption = "",
     versions: Annotated[
@@ -132,12 +132,12 @@ def launch(
             context, ("manifest",), "--waves chooses runs and does not take", "leave it out"
         )
         check_inconclusive(inconclusive)
-        gate = replace(with_budget(options), workers=workers, fresh_seeds=True)
-        requested = waves_of.Waves(gate, site if slurm else None, wait)
+        checked = replace(with_budget(options), workers=workers, fresh_seeds=True)
+        requested = waves_of.Waves(checked, site if slurm else None, wait)
         if dry_run:
             waves_of.dry_run(requested)
             return
-        raise typer.Exit(gate_code(waves_of.run(requested), inconclusive))
+        raise typer.Exit(replace_exit_code(waves_of.run(requested), inconclusive))
     if manifest:
         reject_options(
             context, _CHOICE, "a manifest has chosen its runs and does not take", "leave it out"
@@ -145,7 +145,7 @@ def launch(
         manifest_file = many_runs.load_manifest(Path(manifest), options.store)
     else:
         options = with_budget(options)
-        selection = gate_run.build_selection(options)
+        selection = check_run.build_selection(options)
         manifest_file = many_runs.write_selected(
             selection, options.seeds, options.first_seed, options.store
         )

@@ -102,7 +102,7 @@ def record_and_report(job: Mapping[str, Any], path: Path) -> int:
     repeated = record_twice(job, path, current("installed"))
     if repeated.trace.failure:
         raise UserError(f"{explain.early_end(repeated.trace)}; what came before is in {path}")
-    output.decided()
+    output.mark_decided()
     for line in traces_text.recorded(repeated, path, path.stat().st_size):
         typer.echo(line)
     output.print_next_steps([next_steps.after_trace(path, repeated.repeats)])
@@ -111,12 +111,12 @@ def record_and_report(job: Mapping[str, Any], path: Path) -> int:
 
 def compare_files(old_path: Path, new_path: Path) -> int:
     """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
-    sides = {path: trace_reader.load(path) for path in (old_path, new_path)}
-    old, new = sides[old_path], sides[new_path]
+    traces = {path: trace_reader.load(path) for path in (old_path, new_path)}
+    old, new = traces[old_path], traces[new_path]
     same_end = _without_places(old.ending) == _without_places(new.ending)
-    for path, side in sides.items():
-        if not side.events and same_end:
-            why = f": the training ended in {side.ending}" if side.failure else ""
+    for path, trace in traces.items():
+        if not trace.events and same_end:
+            why = f": the training ended in {trace.ending}" if trace.failure else ""
             raise UserError(
                 f"{path} holds no events, and nothing is compared{why}; record it again"
             )
@@ -125,8 +125,8 @@ def compare_files(old_path: Path, new_path: Path) -> int:
     lines = explain.comparison(comparison, old, new)
     if not same_end and (first is None or first.old is first.new is None):
         lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
-    lines += [f"{path} ended in {side.ending}" for path, side in sides.items() if side.failure]
-    output.decided()
+    lines += [f"{path} ended in {trace.ending}" for path, trace in traces.items() if trace.failure]
+    output.mark_decided()
     for line in lines:
         typer.echo(line)
     diverged = comparison.verdict == "diverged" or not same_end

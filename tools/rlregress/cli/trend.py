@@ -12,11 +12,11 @@ from typing import Annotated
 import typer
 
 from rlregress import evidence
+from rlregress.check import nightly_trend, report_data
 from rlregress.cli import output
-from rlregress.cli.options import Inconclusive, Report, check_inconclusive, gate_code
+from rlregress.cli.options import Inconclusive, Report, check_inconclusive, replace_exit_code
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import nightly_trend, report_data
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.report import harmless, markdown_page, short_summary, trend_text
 from rlregress.report.html import trend_page
@@ -54,7 +54,7 @@ def trend(
     started, start_text, folder = time.monotonic(), report_data.format_time(), absolute(report)
     summary = nightly_trend.summarize_nights(*nightly_trend.read_nights(folders, since))
     check_writable(folder, "the report")
-    output.decided()
+    output.mark_decided()
     data = json.dumps(evidence.to_plain(trend_text.as_json(summary)), separators=(",", ":"))
     write_atomically(folder / "trend.json", data + "\n")
     command = ["rlregress", "trend", *map(str, folders)] + ["--since", since] * bool(since)
@@ -68,4 +68,4 @@ def trend(
     typer.echo(f"report: {folder} (trend.html, trend.md, trend.json)")
     output.print_next_steps(short_summary.steps([trend_page.card(summary)]))
     typer.echo(f"verdict: {summary.verdict}")
-    raise typer.Exit(gate_code(summary.exit_code, inconclusive))
+    raise typer.Exit(replace_exit_code(summary.exit_code, inconclusive))

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from rlregress import files
 from rlregress.catalogue.requested_names import split_names
+from rlregress.check import report_data
 from rlregress.cli import ci_annotations, output, window
 from rlregress.cli.check import Brief, Verbose
 from rlregress.cli.options import (
@@ -27,7 +28,6 @@ from rlregress.cli.options import (
 )
 from rlregress.cli.parsing import script_arguments
 from rlregress.errors import UserError
-from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model import option
 from rlregress.model.upgrade_result import Upgrade
@@ -134,7 +134,7 @@ def judge(
     title = upgrade_page.title(result)
     facts = Facts(title, date, seconds, report_data.describe_machine(), _command(options))
     write(result, options.report, facts)
-    output.decided()
+    output.mark_decided()
     ci_annotations.annotate(upgrade_findings.findings(result, _repository(result)))
     if in_brief:
         for line in _brief(result, options.report, facts):

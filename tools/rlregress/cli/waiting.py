@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import typer
 
 from rlregress import progress
+from rlregress.check import probe_counts
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import probe_counts
 
 
 def say(line: str) -> None:

@@ -1,4 +1,4 @@
-"""``rlregress runs launch --waves``: does the runs of a gate look by look, then judges them."""
+"""``rlregress runs launch --waves``: does the runs of a check look by look, then judges them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from rlregress.check import check_run
+from rlregress.check.session import Session
+from rlregress.check.session_waves import Wave, build_next_wave, current_standing
+from rlregress.check_options import CheckOptions
 from rlregress.cli import check, many_runs
 from rlregress.cluster import run_one, run_selection, slurm_arrays
-from rlregress.gate import gate_run
-from rlregress.gate.session import Session
-from rlregress.gate.session_waves import Wave, build_next_wave, current_standing
-from rlregress.gate_options import GateOptions
 from rlregress.inside.run_record import check_writable
 from rlregress.report import waves_text
 from rlregress.training.lease import Lease, read_holder
@@ -25,15 +25,15 @@ _STORE_SECONDS, _QUEUE_SECONDS = 2.0, 30.0
 
 @dataclass(frozen=True)
 class Waves:
-    """Options of the runs of a gate.
+    """Options of the runs of a check.
 
     Attributes:
-        gate: the options of the check; on this machine its ``workers`` do the runs.
+        options: the options of the check; on this machine its ``workers`` do the runs.
         site: options of Slurm; None: this machine does the runs.
         wait: whether to wait for the verdict if other processes do the runs.
     """
 
-    gate: GateOptions
+    options: CheckOptions
     site: slurm_arrays.Site | None
     wait: bool
 
@@ -42,23 +42,23 @@ def run(waves: Waves) -> int:
     """Do or submit the runs of the next waves, and judge after each, until there is a verdict.
 
     Returns:
-        The exit code of the gate; 75 while a wave goes on: call again; 1 if runs could not be done.
+        The exit code of the check; 75 while a wave goes on: call again; 1 if runs failed.
     """
     # before hours of training, not after them
-    check_writable(waves.gate.report, "the report")
-    session = gate_run.open_gate_session(waves.gate)
+    check_writable(waves.options.report, "the report")
+    session = check_run.open_check_session(waves.options)
     many_runs.print_line(f"waves: {session.describe()}")
     with _hold_waves(session, waves.wait) as holder:
         if holder:
             many_runs.print_line(f"{holder} does these runs; call again for the verdict")
             return run_one.RESUMABLE
         code = _do_wave(waves, session)
-        return check.judge(waves.gate) if code is None else code
+        return check.judge(waves.options) if code is None else code
 
 
 def dry_run(waves: Waves) -> None:
     """Print the scripts for Slurm of the next wave."""
-    session = gate_run.open_gate_session(waves.gate)
+    session = check_run.open_check_session(waves.options)
     wave = build_next_wave(session)
     if wave is None:
         many_runs.print_line("no runs are left to do: the check has a verdict")
@@ -130,7 +130,7 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
         return None
     done = {job.name for job in wave.jobs} - {job.name for job in wave.undone}
     manifest = run_selection.write_wave_manifest(wave, session)
-    code = many_runs.run_here(manifest, session.store, waves.gate.workers, done)
+    code = many_runs.run_here(manifest, session.store, waves.options.workers, done)
     if code == run_one.RESUMABLE and waves.wait:
         time.sleep(_STORE_SECONDS)
         return None

@@ -13,14 +13,14 @@ from rlregress import files, suite
 from rlregress.errors import UserError
 from rlregress.inside.checkpoint import TRUST
 from rlregress.inside.run_record import check_writable
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.training.store import Store
-from rlregress.upgrade import affected, cached_folders, requested, resolved, side_environments
+from rlregress.upgrade import affected, cached_folders, prepared_versions, requested, resolved
 
 OPTION = "--with"
 
 
-def find_environment(versions: str, store: Store) -> Side:
+def find_environment(versions: str, store: Store) -> Runtime:
     """Find or make the environment of some versions, by default in the store.
 
     Raises:
@@ -41,13 +41,13 @@ def find_environment(versions: str, store: Store) -> Side:
         for folder in (store.folder, environments_folder):
             _check_owner(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(environments_folder)
-    _, side = resolved.with_versions(base, new_request, concerned, _say)
-    prepared = side_environments.prepare_version(side, concerned, _say)
+    _, version = resolved.with_versions(base, new_request, concerned, _say)
+    prepared = prepared_versions.prepare_version(version, concerned, _say)
     _, *remaining_lines = prepared.lines
     origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
-    place = prepared.side.paths[0] if prepared.how == "overlay" else prepared.side.python
+    place = prepared.runtime.paths[0] if prepared.how == "overlay" else prepared.runtime.python
     _say("\n".join([f"with {new_request.text} ({origin}): {place}", *remaining_lines]))
-    return prepared.side
+    return prepared.runtime
 
 
 def _check_owner(folder: Path) -> None:
@@ -74,14 +74,14 @@ def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
     Args:
         arguments: arguments of the command, with the option that names the versions.
     """
-    side = find_environment(versions, store)
-    os.environ["PYTHONPATH"] = os.pathsep.join([*side.paths, str(suite.library())])
-    os.environ.update(side.variables)
+    runtime = find_environment(versions, store)
+    os.environ["PYTHONPATH"] = os.pathsep.join([*runtime.paths, str(suite.library())])
+    os.environ.update(runtime.variables)
     # the process id stays the same, so this temporary folder is still removed at its end
     os.environ["TMPDIR"] = tempfile.gettempdir()
     sys.stdout.flush()
-    command = [side.python, "-m", "rlregress", *_remove_option(arguments)]
-    os.execv(side.python, command)
+    command = [runtime.python, "-m", "rlregress", *_remove_option(arguments)]
+    os.execv(runtime.python, command)
 
 
 def _remove_option(arguments: Sequence[str]) -> list[str]:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rlregress.check import stored_throughput
 from rlregress.cluster.manifest import Manifest, ManifestRun
-from rlregress.gate import stored_throughput
 from rlregress.training.store import Store
 
 #: number of records that are read for a group

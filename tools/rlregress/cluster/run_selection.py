@@ -8,6 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rlregress import datafiles, files
+from rlregress.check import baseline_runs
+from rlregress.check.cell_selection import Selection, choose_cells
+from rlregress.check.session import Session
+from rlregress.check.session_waves import Wave
 from rlregress.cluster.manifest import (
     NAME_LENGTH,
     Manifest,
@@ -16,10 +20,6 @@ from rlregress.cluster.manifest import (
     write_manifest,
 )
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs
-from rlregress.gate.cell_selection import Selection, choose_cells
-from rlregress.gate.session import Session
-from rlregress.gate.session_waves import Wave
 from rlregress.inside import run_record
 from rlregress.training import job_plan
 from rlregress.training.budgets import MAX_SEEDS, load_budget

@@ -405,9 +405,9 @@ def one_unit(value: Any, draw: np.random.Generator) -> Any:
     # of its own precision also where NumPy 1 takes a single number for one of double precision
     row, infinite = np.atleast_1d(array), array.dtype.type(np.inf)
     ways = [np.nextafter(row, end, dtype=array.dtype) for end in (infinite, -infinite)]
-    moved = np.where(up, *(way.reshape(array.shape) for way in ways))
+    perturbed = np.where(up, *(way.reshape(array.shape) for way in ways))
     # 0 and 1 are exact
-    moved = np.where((array == 0) | (array == 1), array, moved).astype(array.dtype)
+    perturbed = np.where((array == 0) | (array == 1), array, perturbed).astype(array.dtype)
     if isinstance(value, torch.Tensor):
-        return torch.from_numpy(np.array(moved)).reshape(value.shape)
-    return float(moved) if isinstance(value, float) else moved[()]
+        return torch.from_numpy(np.array(perturbed)).reshape(value.shape)
+    return float(perturbed) if isinstance(value, float) else perturbed[()]

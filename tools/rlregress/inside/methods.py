@@ -123,7 +123,7 @@ def lend_names(module: types.ModuleType, text: str, used: set[str]) -> None:
     while missing:
         lent = [part for node in parse_text(text).body for part in _binding(node, missing)]
         for part in lent:
-            # what cannot be had on this side stays missing
+            # what cannot be had on this version stays missing
             with contextlib.suppress(Exception):
                 # functions of the other version, which the user has named
                 exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))  # noqa: S102

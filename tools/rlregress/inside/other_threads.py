@@ -22,7 +22,7 @@ IN_ONE_PROCESS = {
 _DEEP = 40
 
 
-class Elsewhere:
+class OtherActivity:
     """Notes who started the threads that record events, and every process.
 
     Args:

@@ -72,11 +72,11 @@ class Importing:
             find = getattr(finder, "find_spec", None)
             spec = None if finder is self or find is None else find(name, path, target)
             if spec is not None:
-                self._notify(name, spec.loader)
+                self._patch_after_import(name, spec.loader)
                 return spec
         return None
 
-    def _notify(self, name: str, loader: Any) -> None:
+    def _patch_after_import(self, name: str, loader: Any) -> None:
         run = getattr(loader, "exec_module", None)
         if run is None:
             return

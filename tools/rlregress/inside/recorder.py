@@ -35,7 +35,7 @@ from rlregress.inside.events import (
     readable,
     types_of,
 )
-from rlregress.inside.other_threads import Elsewhere
+from rlregress.inside.other_threads import OtherActivity
 from rlregress.inside.recorded_environments import Environments
 from rlregress.inside.recorded_losses import Losses
 from rlregress.inside.recorded_methods import (
@@ -140,7 +140,7 @@ class Recorder:
         self._losses = Losses(self)
         recorded, logged, instead = named_by_adapters()
         self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
-        self._elsewhere = Elsewhere(self, instead)
+        self._other_activity = OtherActivity(self, instead)
         self._networks = final.Networks()
         # replaced methods of classes call these by name; see ``recorded_methods.hook_method``
         self.environment_reset = self._environments.reset
@@ -168,7 +168,7 @@ class Recorder:
         # a forked worker has hooks, too, and nobody reads its events
         if os.getpid() != self._process or self.over or self.quiet:
             return
-        self._elsewhere.look()
+        self._other_activity.look()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
         self._add_names(values)
         if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
@@ -264,9 +264,9 @@ class Recorder:
         self._calls.inside = inside
 
     @property
-    def elsewhere(self) -> list[dict[str, Any]]:
-        """Return the threads and processes that did a part of the training; see ``Elsewhere``."""
-        return self._elsewhere.rows
+    def other_activity(self) -> list[dict[str, Any]]:
+        """Return the threads and processes that did a part of the training."""
+        return self._other_activity.rows
 
     def note_draw(self, name: str, takes_argument: bool, *call: Any) -> None:
         """Record a random draw of the traced code."""
@@ -435,7 +435,7 @@ class Recorder:
                 self._losses.install()
                 optimizers.install(self)
             seeds.install(self)
-            self._elsewhere.install()
+            self._other_activity.install()
             self._hook_environments()
             CURRENT = self
         except BaseException:

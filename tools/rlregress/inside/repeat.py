@@ -382,9 +382,11 @@ class Call:
         spread: dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
-            moved = self._run(old, perturbation, lambda value, d=draw: leaves.one_unit(value, d))
+            perturbed = self._run(
+                old, perturbation, lambda value, d=draw: leaves.one_unit(value, d)
+            )
             for path, (before, _) in difference.numbers.items():
-                after = moved.leaves.get(path, (None, None))[1]
+                after = perturbed.leaves.get(path, (None, None))[1]
                 if isinstance(after, np.ndarray) and after.shape == before.shape:
                     spread[path] = max(spread.get(path, 0.0), largest_gap(before, after))
         return all(

@@ -347,7 +347,7 @@ def _describe_recording(recorder: Recorder, roots: list[str]) -> dict[str, Any]:
         "seeds": recorder.seeds,
         "seeded": recorder.seeded,
         "folders": [os.path.abspath(root) for root in roots if os.path.isdir(root)],
-        "elsewhere": recorder.elsewhere,
+        "elsewhere": recorder.other_activity,
         "gpu": torch.cuda.is_available() and torch.cuda.is_initialized(),
     }
 

@@ -112,13 +112,15 @@ class RecordedTraining:
         advantages = np.concatenate(self.advantages).reshape(-1, steps)
         return np.take_along_axis(advantages, order, axis=1)
 
-    def list_moved(self) -> list[bool]:
+    def list_policy_changes(self) -> list[bool]:
         """Return for each minibatch whether the policy has left the old one."""
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
-    def moved_first(self, rollouts: int) -> np.ndarray:
+    def list_first_policy_changes(self, rollouts: int) -> np.ndarray:
         """The same of the first minibatch of each rollout, [rollouts]."""
-        return np.array(self.list_moved()[:: len(self.log_ratios) // rollouts], dtype=np.float64)
+        return np.array(
+            self.list_policy_changes()[:: len(self.log_ratios) // rollouts], dtype=np.float64
+        )
 
 
 #: makes an agent of PPO and runs the framework's own loop
@@ -190,7 +192,7 @@ def granularity(train: Train, i: Inputs) -> np.ndarray:
         _settings(i, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
     )
     (a,) = training.by_sample(len(rewards))
-    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.list_moved()])
+    return np.array([*(a - a[-1]) / (a[0] - a[-1]), *training.list_policy_changes()])
 
 
 def iterations(train: Train, i: Inputs) -> np.ndarray:

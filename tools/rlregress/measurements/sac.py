@@ -12,11 +12,11 @@ import numpy as np
 
 from rlregress.measurements import twin_details
 from rlregress.measurements.loop_journal import Journal
-from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
+from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, loop
 
 
-def temperature_loss(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def temperature_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The loss of the temperature, and its gradient."""
     settings = Settings(
         log_prob=float(i["log_prob"]),
@@ -29,25 +29,25 @@ def temperature_loss(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array(make(settings).temperature_loss())
 
 
-def target_entropy(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def target_entropy(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The default for each number of dimensions of actions."""
     bounds = [np.ones(int(dimensions)) for dimensions in i["dimensions"]]
     return np.array([make(Settings(low=-ones, high=ones)).target_entropy() for ones in bounds])
 
 
-def log_std(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def log_std(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Logarithm of the standard deviation, for each output of its layer."""
     return np.asarray(make(Settings()).log_deviation(i["head_outputs"]))
 
 
-def tanh_correction(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def tanh_correction(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Log-density of the Gaussian minus the log-probability that is reported."""
     agent = make(Settings())
     gaussian = -0.5 * i["pre_tanh"] ** 2 - 0.5 * np.log(2.0 * np.pi)
     return gaussian - np.array([agent.log_prob([x]) for x in i["pre_tanh"]])
 
 
-def action_scale(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def action_scale(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Return the difference that wider bounds make to the log-probability."""
     ones = np.ones(len(i["pre_tanh"]))
     bounds = ((i["low"], i["high"]), (-ones, ones))
@@ -55,7 +55,7 @@ def action_scale(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([wide - unit])
 
 
-def update_order(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def update_order(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Return which parts of an update come before the policy's loss and the targets."""
 
     def first_update(rate: float, log_prob: float) -> tuple[float, float]:
@@ -88,7 +88,7 @@ def _longest_burst(journal: Journal) -> int:
     return longest
 
 
-def update_schedule(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def update_schedule(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """In the last ``counted`` steps: updates of each part, moves of the targets; longest burst."""
     journal = make(loop(i)).run()
     past = int(i["steps"]) - int(i["counted"])
@@ -99,7 +99,7 @@ def update_schedule(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([*counts, target_moves, _longest_burst(journal)], dtype=np.float64)
 
 
-def temperature_rate(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def temperature_rate(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Logarithm of the first change of log alpha; its last change over its first; other rates."""
     policy = float(i["policy_rate"])
     critic = policy if make(Settings()).shares_rate else float(i["critic_rate"])
@@ -109,13 +109,13 @@ def temperature_rate(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([np.log10(changes[0]), changes[-1] / changes[0], *ratios])
 
 
-def temperature_initial(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def temperature_initial(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The temperature by default, and where a number is asked for."""
     configured = Settings(temperature=float(i["asked"]), trained_temperature=True)
     return np.array([make(settings).temperature() for settings in (Settings(), configured)])
 
 
-def target_interval(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def target_interval(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Return for each update whether the targets moved."""
     updates = int(i["updates"])
     # some programs wait for more than a minibatch
@@ -124,7 +124,7 @@ def target_interval(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([has_moved for _, has_moved in journal.moves[:updates]], dtype=np.float64)
 
 
-def reward_scaling(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def reward_scaling(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The reward that is stored, and the one in the target."""
     steps = int(i["batch_size"])
     paid = {"reward": float(i["reward"]), "terminated": 1.0, "log_prob": 0.0}
@@ -132,7 +132,7 @@ def reward_scaling(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([agent.run().stored_reward, agent.target([0.0, 0.0])])
 
 
-def initialisation(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def initialisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """How the first layer of a Q network is initialised."""
     return make(Settings(observations=int(i["observations"]))).initialisation()
 

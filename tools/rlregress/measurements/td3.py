@@ -14,14 +14,16 @@ import numpy as np
 
 from rlregress.measurements import twin_details
 from rlregress.measurements.spread import log2_spread, spread_between_environments
-from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
+from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 from rlregress.measurements.twin_details import Inputs, Measurement, loop
 
 #: the noise of a target action that is less is the rounding of a tanh
 _ROUNDING = 1e-6
 
 
-def _smoothed(make: MakeTwinAgent, i: Inputs, own_draws: bool = True, **options: Any) -> np.ndarray:
+def _smoothed(
+    make: MakeTwinDriver, i: Inputs, own_draws: bool = True, **options: Any
+) -> np.ndarray:
     """Smoothed target actions, [samples, dimensions]."""
     agent = make(Settings(low=i["low"], high=i["high"], seed=int(i["seed"]), **options))
     return agent.smoothed_actions(float(i["squashed"]), int(i["samples"]), own_draws)
@@ -37,14 +39,14 @@ def _root_mean_square(numbers: np.ndarray) -> float:
     return float(np.sqrt(np.mean(numbers**2)))
 
 
-def noise_law(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def noise_law(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Root mean square of the noise, and a quantile of it over that."""
     d = _from_centre(i, _smoothed(make, i))
     spread = _root_mean_square(d)
     return np.array([spread, np.quantile(np.abs(d), 0.999) / spread if spread > _ROUNDING else 0.0])
 
 
-def noise_bounds(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def noise_bounds(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Shares of target actions above their upper, and below their lower bounds."""
     margin = 1e-4 * (i["high"] - i["low"])
     opposite = {**i, "squashed": -i["squashed"]}
@@ -53,7 +55,7 @@ def noise_bounds(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.concatenate([above.mean(axis=0), below.mean(axis=0)])
 
 
-def noise_draw(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def noise_draw(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Deviation of the noise over the batch, over its root mean square."""
     d = _from_centre(i, _smoothed(make, i, own_draws=False, smooths=True))
     spread = _root_mean_square(d)
@@ -62,52 +64,52 @@ def noise_draw(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([np.std(d) / spread])
 
 
-def noise_parameter(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def noise_parameter(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The largest noise where its bound is small; its deviation where that is."""
     wide = _smoothed(make, i, smoothing=5.0, smoothing_bound=0.3)
     narrow = _smoothed(make, i, smoothing=0.01, smoothing_bound=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 
-def _collected(make: MakeTwinAgent, i: Inputs, **options: Any) -> np.ndarray:
+def _collected(make: MakeTwinDriver, i: Inputs, **options: Any) -> np.ndarray:
     """The actions of a collection, [environments, steps]."""
     return make(loop(i, learns=False, **options)).run().collected()
 
 
-def _last(make: MakeTwinAgent, i: Inputs, pre_tanh: float, noise: float) -> float:
+def _last(make: MakeTwinDriver, i: Inputs, pre_tanh: float, noise: float) -> float:
     bounds = {"low": i["low"], "high": i["high"]}
     return float(_collected(make, i, pre_tanh=float(pre_tanh), noise=noise, **bounds)[0, -1])
 
 
-def action_bounding(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def action_bounding(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The action without noise, for each output of the last layer."""
     return np.array([_last(make, i, x, 0.0) for x in i["pre_activation"]])
 
 
-def exploration_noise(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def exploration_noise(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The action with each noise."""
     return np.array([_last(make, i, i["pre_tanh"], float(noise)) for noise in i["noise"]])
 
 
-def exploration_default(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def exploration_default(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Spread of the actions around 0, by default."""
     return np.array([log2_spread(_collected(make, i, steps=int(i["samples"]), pre_tanh=0.0))])
 
 
-def exploration_environments(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def exploration_environments(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Environments, and the spread between them over that of all actions."""
     options = {"environments": int(i["environments"]), "per_environment": True}
     return spread_between_environments(_collected(make, i, pre_tanh=0.0, deviation=0.1, **options))
 
 
-def exploration_warmup(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def exploration_warmup(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Share of the actions of the warm-up that lie on a bound."""
     steps = int(i["steps"])
     actions = _collected(make, i, starts=steps + 1, pre_tanh=0.0, noise=float(i["noise"]))
     return np.array([np.mean(np.abs(actions[:, :steps]) >= 1.0)])
 
 
-def policy_delay(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def policy_delay(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Return for each update whether policy and target critics moved."""
     updates = int(i["updates"])
     # some programs wait for a minibatch

@@ -96,7 +96,7 @@ class Settings(NamedSettings):
     seed: int = 0
 
 
-class TwinAgent(Protocol):
+class TwinDriver(Protocol):
     """An agent with Q networks, their targets, and a policy that a tanh brings within bounds.
 
     An update reads ``batch_size`` equal transitions that the framework itself has stored. Numbers
@@ -148,7 +148,7 @@ class TwinAgent(Protocol):
             own_draws: where one draw serves a whole batch, there are as many draws as samples.
         """
 
-    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         """A parameter of each target after one update.
 
         Every parameter of the Q networks, and of the policy where there are three numbers, was the
@@ -168,4 +168,4 @@ class TwinAgent(Protocol):
         """Logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""
 
 
-MakeTwinAgent = Callable[[Settings], TwinAgent]
+MakeTwinDriver = Callable[[Settings], TwinDriver]

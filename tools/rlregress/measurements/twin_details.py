@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.measurements.twin_agents import MakeTwinAgent, Settings
+from rlregress.measurements.twin_agents import MakeTwinDriver, Settings
 
 Inputs = Mapping[str, Any]
 #: (class of a driver, inputs) -> what is observed
-Measurement = Callable[[MakeTwinAgent, Inputs], np.ndarray]
+Measurement = Callable[[MakeTwinDriver, Inputs], np.ndarray]
 
 #: learning rates with which updates move nothing
 FROZEN = (0.0, 0.0)
@@ -38,7 +38,7 @@ def loop(i: Inputs, **options: Any) -> Settings:
 
 
 def _critic_loss(
-    make: MakeTwinAgent, i: Inputs, values: Sequence[float], squared: bool = True
+    make: MakeTwinDriver, i: Inputs, values: Sequence[float], squared: bool = True
 ) -> float:
     settings = Settings(
         reward=float(i["reward"]),
@@ -54,25 +54,25 @@ def _critic_loss(
     return make(settings).critic_loss(values)
 
 
-def critic_loss_scale(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def critic_loss_scale(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Loss of two networks."""
     return np.array([_critic_loss(make, i, i["q_values"])])
 
 
-def critic_loss_reduction(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def critic_loss_reduction(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Loss of three networks over that of the first two."""
     both, two = (_critic_loss(make, i, i["q_values"][:count]) for count in (3, 2))
     return np.array([both / two])
 
 
-def critic_loss_distance(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def critic_loss_distance(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Loss at each error over that at the first."""
     values = [[float(i["reward"]) + error] * 2 for error in i["errors"]]
     losses = np.array([_critic_loss(make, i, pair, squared=False) for pair in values])
     return losses[1:] / losses[0]
 
 
-def _targets(make: MakeTwinAgent, i: Inputs, cases: Any) -> np.ndarray:
+def _targets(make: MakeTwinDriver, i: Inputs, cases: Any) -> np.ndarray:
     """The target of each case: numbers of the target networks, and flags of every step."""
     targets = []
     for values, terminated, truncated in cases:
@@ -92,33 +92,33 @@ def _targets(make: MakeTwinAgent, i: Inputs, cases: Any) -> np.ndarray:
     return np.array(targets)
 
 
-def target(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def target(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The target for each pair of numbers of the target networks."""
     pairs = np.atleast_2d(i["target_q"]) * np.ones((1, 2))
     return _targets(make, i, [(pair, 0.0, 0.0) for pair in pairs])
 
 
-def target_bootstrap(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def target_bootstrap(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The target for each pair of flags."""
     flags = zip(i["terminated"], i["truncated"], strict=False)
     return _targets(make, i, [([i["target_q"]] * 2, *pair) for pair in flags])
 
 
-def actor_loss(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def actor_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The loss of the policy for each pair of numbers of the Q networks."""
     settings = Settings(batch_size=int(i["batch_size"]), rates=FROZEN, delay=1, **soft(i))
     return np.array([make(settings).actor_loss(values) for values in i["q_values"]])
 
 
-def target_update(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def target_update(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """A parameter of each target after an update, with a coefficient if one is given."""
     settings = Settings(
         rates=FROZEN, delay=1, coefficient=i.get("coefficient"), tau=float(i.get("tau", 0.005))
     )
-    return np.asarray(make(settings).moved_targets(i["source"], i["target"]))
+    return np.asarray(make(settings).update_target(i["source"], i["target"]))
 
 
-def replay_action(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def replay_action(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """The last action that the environment received, and the one that is stored."""
     steps = int(i.get("batch_size", 1))
     bounds = {"low": i["low"], "high": i["high"], "pre_tanh": float(i["pre_tanh"])}
@@ -126,7 +126,7 @@ def replay_action(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([journal.collected()[0, -1], journal.stored_action])
 
 
-def learning_starts(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def learning_starts(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Random steps before a policy at the upper bound; steps taken at the first update."""
     journal = make(loop(i, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)).run()
     (actions,) = journal.collected()
@@ -135,7 +135,7 @@ def learning_starts(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([below[-1] + 1 if len(below) else 0, first], dtype=np.float64)
 
 
-def update_ratio(parts: Sequence[str], make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def update_ratio(parts: Sequence[str], make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Updates of the parts for each step, in the last ``counted`` steps of each run."""
     past = int(i["steps"]) - int(i["counted"])
     runs = [make(loop(i, updates=updates)).run() for updates in ("default", "fewer", "more")]
@@ -143,7 +143,7 @@ def update_ratio(parts: Sequence[str], make: MakeTwinAgent, i: Inputs) -> np.nda
     return np.array(counts) / int(i["counted"])
 
 
-def vectorisation(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def vectorisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Transitions for each step that is asked for; updates for each transition; environments."""
     journal = make(loop(i, environments=int(i["environments"]))).run()
     half = journal.steps // 2
@@ -151,7 +151,7 @@ def vectorisation(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([journal.steps / int(i["steps"]), updates, journal.environments])
 
 
-def networks(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def networks(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Widths of the hidden layers, number of Q networks, activation, sharing."""
     bound = np.ones(int(i["dimensions"]))
     hidden = (int(i["first"]), int(i["second"]))
@@ -159,7 +159,7 @@ def networks(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return make(Settings(low=-bound, high=bound, observations=len(bound), **shape)).architecture()
 
 
-def gradient_clip(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def gradient_clip(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """One over the first norms of the gradients of Q networks and policy; 0.0 beyond 1e3."""
     steps = int(i["batch_size"]) + 3
     journal = make(loop(i, steps=steps, weight=float(i["factor"]))).run()
@@ -167,6 +167,6 @@ def gradient_clip(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
     return np.array([0.0 if norm > _UNCLIPPED else 1.0 / norm for norm in norms])
 
 
-def adam_epsilon(make: MakeTwinAgent, i: Inputs) -> np.ndarray:
+def adam_epsilon(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     """Logarithm to base 10 of the epsilon of each optimiser."""
     return np.array(make(Settings(epsilon=float(i["documented"]))).log_epsilons())

@@ -1,4 +1,4 @@
-"""Results as plain data: of gates, trainings, studies, faults, clusters and claims.
+"""Results as plain data: of checks, trainings, studies, faults, clusters and claims.
 
 The classes are frozen and keyword-only, and do no input or output. Other packages compute them, and
 ``reporting`` writes them.

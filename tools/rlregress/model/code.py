@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-#: how a piece differs; ``WORDING``: only in texts and comments, ``MOVED``: it is in another file
-CHANGED, ADDED, REMOVED, MOVED, WORDING = "changed", "added", "removed", "moved", "wording"
+#: how a piece differs; ``WORDING``: only in texts and comments, ``CODE_MOVED``: in another file
+CODE_CHANGED, ADDED, REMOVED, CODE_MOVED, WORDING = (
+    "changed",
+    "added",
+    "removed",
+    "moved",
+    "wording",
+)
 #: code that runs when a module is imported, and when a class is created
 MODULE, BODY = "<module>", "<class>"
 
@@ -41,12 +47,12 @@ class Changed:
 
     Attributes:
         file: below the folder of its package; in the new version, if it has moved.
-        how: ``CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old one),
-            ``MOVED`` (the same code in another file) or ``WORDING``.
+        how: ``CODE_CHANGED``, ``ADDED`` (only in the new version), ``REMOVED`` (only in the old
+            one), ``CODE_MOVED`` (the same code in another file) or ``WORDING``.
         old, new: the function on either version; None where that has none.
-        paths: of the file on either side.
+        paths: of the file on either version.
         was: its file on the old version, if it has moved.
-        within: whether it is a method of a class that both sides have: without a word of a changed
+        within: whether it is a method of a class that both have: without a word of a changed
             function it takes the place of another method, or leaves its place to one.
         awaited: only the new version has it, and code of the old version names it.
     """
@@ -72,7 +78,7 @@ class Changed:
         New or removed code is only executed through a changed function, or by code that fits one
         version only.
         """
-        return self.how in (CHANGED, MOVED) or (self.within and self.how != WORDING)
+        return self.how in (CODE_CHANGED, CODE_MOVED) or (self.within and self.how != WORDING)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -95,7 +101,7 @@ class Changed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class LinePair:
     """One row: a line of either version, with its number from 1; None where one has nothing."""
 
     old: tuple[int, str] | None
@@ -119,12 +125,12 @@ class Hunk:
     """
 
     title: str
-    groups: tuple[tuple[Pair, ...], ...]
+    groups: tuple[tuple[LinePair, ...], ...]
     left_out: int = 0
     links: tuple[str, str] = ("", "")
 
     @property
-    def differing(self) -> list[Pair]:
+    def differing(self) -> list[LinePair]:
         """The rows that differ, without those around them."""
         return [row for group in self.groups for row in group if not row.same]
 

@@ -265,7 +265,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judgement:
+class UpgradeVerdict:
     """The verdict on a list of entries.
 
     Attributes:
@@ -294,7 +294,7 @@ class Judgement:
         first, rest_of_text, _ = self.reason.partition(". ")
         return f"{first}." if rest_of_text else first
 
-    def part_of(self, overall_verdict: str) -> Judgement:
+    def part_of(self, overall_verdict: str) -> UpgradeVerdict:
         """Return the judgement as that of a part, which is not "unchanged" unless the whole is.
 
         Args:
@@ -335,7 +335,7 @@ def idle_packages(entries: Iterable[Entry]) -> list[str]:
 
 def judge(
     entries: Sequence[Entry], min_coverage: float = MIN_COVERAGE, fail_on: str = FAIL_ON
-) -> Judgement:
+) -> UpgradeVerdict:
     """Return the verdict on a list of entries.
 
     Args:
@@ -363,7 +363,7 @@ def judge(
             f" Not enough for exit code 0: {checked.share:.0%} of the changed pieces were executed "
             f"and compared, less than --min-coverage, {min_coverage:.0%}."
         )
-    return Judgement(
+    return UpgradeVerdict(
         verdict=verdict,
         headline=headline,
         exit_code=code,

@@ -105,16 +105,16 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
     if first.types:
         meaning = first.types
     lines = [f"{title} ({first.kind}): {meaning}"]
-    for side, side_event in zip(VERSIONS, (first.old, first.new), strict=True):
-        if side_event is None:
+    for label, version_event in zip(VERSIONS, (first.old, first.new), strict=True):
+        if version_event is None:
             of_name = first.kind in ("interface", "logs", "files", "printed")
             none = "nothing of that name" if of_name else "the trace has ended"
-            lines.append(f"  {side}: {none}")
+            lines.append(f"  {label}: {none}")
             continue
-        lines.append(f"  {side}: {event(side_event)}{_value(first, side_event)}")
-        above = [f"{c.file}:{c.line} in {c.function}" for c in side_event.callers]
+        lines.append(f"  {label}: {event(version_event)}{_value(first, version_event)}")
+        above = [f"{c.file}:{c.line} in {c.function}" for c in version_event.callers]
         if above:
-            how = "raised in" if side_event.error else "called from"
+            how = "raised in" if version_event.error else "called from"
             lines.append(f"     {how} {', from '.join(above)}")
     if first.entries:
         further = len(first.entries) - _NAMED
@@ -124,7 +124,7 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         lines.append(f"  new / old: x{first.ratio:.6g}")
     if first.before:
         lines.append("  just before, the same on both versions:")
-        lines += [f"    {event(side_event)}" for side_event in first.before]
+        lines += [f"    {event(version_event)}" for version_event in first.before]
     return lines
 
 
@@ -163,12 +163,12 @@ def early_end(trace: Trace) -> str:
     return f"the training ended in an error after {len(trace.events)} events: {trace.ending}"
 
 
-def elsewhere(trace: Trace) -> list[str]:
+def list_other_activity(trace: Trace) -> list[str]:
     """Describe the activity of a training in other threads and processes, and how to avoid it."""
-    return [_elsewhere(row) for row in trace.elsewhere]
+    return [_describe_activity(row) for row in trace.other_activity]
 
 
-def _elsewhere(row: Mapping[str, Any]) -> str:
+def _describe_activity(row: Mapping[str, Any]) -> str:
     activity = {"process": "in another process, unrecorded", "thread": "in another thread"}[
         row["what"]
     ]
@@ -199,11 +199,11 @@ def comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
             lines += divergence(further, "also")
     if comparison.growth:
         lines += _growth(comparison.growth)
-    for side in VERSIONS:
-        events = [extra for extra_side, extra in comparison.extra if extra_side == side]
+    for label in VERSIONS:
+        events = [extra for extra_label, extra in comparison.extra if extra_label == label]
         if events:
             lines.append(
-                f"only the {side} version has {len(events)} events, the first: {event(events[0])}"
+                f"only the {label} version has {len(events)} events, the first: {event(events[0])}"
             )
     return lines
 
@@ -216,7 +216,9 @@ def beyond_rounding(comparison: Comparison) -> str:
     )
 
 
-def causes(comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()) -> str:
+def describe_random_source(
+    comparison: Comparison, other_activity: Sequence[Mapping[str, Any]] = ()
+) -> str:
     """Describe the uncontrolled source by which a training differs from its repetition.
 
     Args:
@@ -254,12 +256,17 @@ def written(first: Divergence) -> str:
     """Describe the first difference of written output in one clause; empty if it is elsewhere."""
     if first.kind not in ("files", "printed"):
         return ""
-    name = next(side.name for side in (first.old, first.new) if side is not None)
+    name = next(
+        version_event.name for version_event in (first.old, first.new) if version_event is not None
+    )
     if first.old is None or first.new is None:
         which = "old" if first.new is None else "new"
         return f"only the {which} version writes {name}"
     types = bool(first.types)
-    old, new = (value(side, first.part, types) or "nothing" for side in (first.old, first.new))
+    old, new = (
+        value(version_event, first.part, types) or "nothing"
+        for version_event in (first.old, first.new)
+    )
     return f"{name}, {first.part}: {old} -> {new}"
 
 
@@ -294,7 +301,7 @@ class Repeated:
         """Describe the uncontrolled source; empty if the trace repeats itself."""
         if self.repeats:
             return []
-        cause = causes(self.with_itself, self.trace.elsewhere)
+        cause = describe_random_source(self.with_itself, self.trace.other_activity)
         return [
             f"the training does not repeat itself, because of {cause}",
             *comparison(self.with_itself, self.trace, self.repetition),
@@ -303,7 +310,12 @@ class Repeated:
     def lines(self) -> list[str]:
         """Describe the seeds, activity elsewhere, and why the trace does not repeat itself."""
         seeded = seeded_lines(self.trace)
-        return [*seeded, *elsewhere(self.trace), *unsteady(self.trace), *self.uncontrolled()]
+        return [
+            *seeded,
+            *list_other_activity(self.trace),
+            *unsteady(self.trace),
+            *self.uncontrolled(),
+        ]
 
 
 def seeded_lines(trace: Trace) -> list[str]:

@@ -19,8 +19,8 @@ DETAILS, TRACES, OPTIONS, RETURNS, THROUGHPUT = (
 #: a further instrument for the faults of returns
 REPLAYS = "replays"
 #: reasons why no tier detects a fault
-EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP = "equivalent", "logging only", "out of scope", "gap"
-KINDS = (EQUIVALENT, LOGGING_ONLY, ELSEWHERE, GAP)
+EQUIVALENT, LOGGING_ONLY, OUT_OF_SCOPE, GAP = "equivalent", "logging only", "out of scope", "gap"
+KINDS = (EQUIVALENT, LOGGING_ONLY, OUT_OF_SCOPE, GAP)
 
 
 @dataclass(frozen=True, kw_only=True)

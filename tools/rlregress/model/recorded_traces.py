@@ -161,8 +161,8 @@ class Trace:
         return bool(self.count("step") or self.count("optimizer"))
 
     @property
-    def elsewhere(self) -> list[Mapping[str, Any]]:
-        """Threads and processes that the training started; see ``other_threads.Elsewhere``."""
+    def other_activity(self) -> list[Mapping[str, Any]]:
+        """Threads and processes that the training started; see ``other_threads.OtherActivity``."""
         return list(self.header.get("elsewhere", []))
 
     @property
@@ -257,7 +257,7 @@ class Divergence:
             written or printed is not).
         part: of the event, which value differs; empty for order.
         old, new: the event on either version; None where the trace has ended.
-        before: the events just before it, the same on both sides.
+        before: the events just before it, the same on both versions.
     """
 
     kind: str
@@ -390,17 +390,17 @@ class Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class Crash:
-    """An error by which the code under test ends a training on one side only.
+    """An error by which the code under test ends a training on one version only.
 
     Attributes:
-        side: "old" or "new".
+        label: "old" or "new".
         error: type and message, in one line.
         at: "file:line function" of the innermost frame of the framework.
         by: the frame of the script, or of the suite's training, that called it.
         executed: the trace up to the error; None if a signal ended the process.
     """
 
-    side: str
+    label: str
     error: str
     at: str
     by: str
@@ -415,13 +415,13 @@ class NotTraced:
     """A training that could not be compared with the other version.
 
     Attributes:
-        sides: label of a version -> why it has no trace.
+        reasons: label of a version -> why it has no trace.
         supported: label of a version -> whether the framework has the feature that is trained.
         crash: the error of the code under test in one version before it trained; None: none.
     """
 
     name: str
-    sides: Mapping[str, str]
+    reasons: Mapping[str, str]
     supported: Mapping[str, bool]
     crash: Crash | None = None
 
@@ -431,8 +431,8 @@ class NotTraced:
         return all(self.supported.values())
 
     def __str__(self) -> str:
-        text = "; ".join(dict.fromkeys(self.sides.values()))
-        return f"{self.name}, on {in_words(' and '.join(self.sides))}: {text}"
+        text = "; ".join(dict.fromkeys(self.reasons.values()))
+        return f"{self.name}, on {in_words(' and '.join(self.reasons))}: {text}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,8 +470,8 @@ class Traced:
         return tuple(
             dict.fromkeys(
                 f"{event.name}: {event.parts[LOST].text}"
-                for side in (self.old, self.new)
-                for event in side.events
+                for trace in (self.old, self.new)
+                for event in trace.events
                 if LOST in event.parts
             )
         )

@@ -11,7 +11,7 @@ from rlregress.model import differences as model
 from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
-from rlregress.model.differences import VIOLATED, Entry, Judgement
+from rlregress.model.differences import VIOLATED, Entry, UpgradeVerdict
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, in_words
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
@@ -113,7 +113,7 @@ class NotProbed:
     """A detail that could not be probed.
 
     Attributes:
-        side: label of the version without a result, or "old and new".
+        label: label of the version without a result, or "old and new".
         why: ``PACKAGE``, ``ABSENT``, ``UNKNOWN_CODE``, ``ERROR``, ``NO_PROBE`` or ``LATE``.
         text: the reason.
         error_origin, place: of an error; see ``Answer``.
@@ -121,7 +121,7 @@ class NotProbed:
 
     id: str
     scope: str
-    side: str
+    label: str
     why: str
     text: str
     error_origin: str = ""
@@ -172,7 +172,7 @@ class ChangedDefault:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """Changed details whose probes run the same changed functions: one cause.
+    """Changed details whose probes run the same changed functions: one culprit.
 
     Attributes:
         functions: the changed functions that their probes run.
@@ -197,7 +197,7 @@ def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> li
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moved:
+class EnvironmentComparison:
     """The comparison of an environment in both versions.
 
     Attributes:
@@ -234,7 +234,7 @@ class Moved:
         )
 
     @property
-    def moves(self) -> bool:
+    def differs(self) -> bool:
         """Return whether the versions differ."""
         return self.step is not None
 
@@ -284,16 +284,17 @@ _NO_SLOWER, _NO_LARGER = 1.03, 8.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cause:
-    """The culprit that makes a training diverge.
+class Culprits:
+    """The changed functions that make a training diverge, as reverting them shows.
 
     Attributes:
         place: changed functions where the traces diverge, and changed functions that called these.
         alone: the function whose reverting restores the old behaviour.
-        moving: functions whose reverting changes the training, each reverted with those before it.
+        influencing: functions whose reverting changes the training, each reverted with those
+            before it.
         together: functions that change it if all are reverted; some may not be needed.
         whole: whether reverting all of them restores the old behaviour; None: not recorded.
-        still: functions whose reverting does not change the training.
+        without_influence: functions whose reverting does not change the training.
         failed: functions that cannot be reverted alone, and why.
         open: functions that were not tried because the limit of recordings was reached.
         new: functions that only one version has, and that the other functions here call.
@@ -301,30 +302,30 @@ class Cause:
 
     place: tuple[Changed, ...] = ()
     alone: Changed | None = None
-    moving: tuple[Changed, ...] = ()
+    influencing: tuple[Changed, ...] = ()
     together: tuple[Changed, ...] = ()
     whole: bool | None = None
-    still: tuple[Changed, ...] = ()
+    without_influence: tuple[Changed, ...] = ()
     failed: tuple[tuple[Changed, str], ...] = ()
     open: tuple[Changed, ...] = ()
     new: tuple[Changed, ...] = ()
 
     @property
-    def movers(self) -> tuple[Changed, ...]:
-        """The functions whose reverting changes the training."""
+    def confirmed(self) -> tuple[Changed, ...]:
+        """Return the functions whose reverting changes the training."""
         alone = (self.alone,) if self.alone is not None else ()
-        return tuple(dict.fromkeys((*alone, *self.moving, *self.together)))
+        return tuple(dict.fromkeys((*alone, *self.influencing, *self.together)))
 
     @property
     def functions(self) -> tuple[Changed, ...]:
-        """All likely functions, the surest first."""
-        near = tuple(function for function in self.place if function not in self.still)
-        return tuple(dict.fromkeys((*self.movers, *near)))
+        """Return all likely functions, the surest first."""
+        near = tuple(function for function in self.place if function not in self.without_influence)
+        return tuple(dict.fromkeys((*self.confirmed, *near)))
 
 
-def details_of(cause: Cause | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
-    """Return the changed details whose probes run the functions of a cause."""
-    keys = {function.key for function in cause.functions} if cause is not None else set()
+def details_of(culprits: Culprits | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
+    """Return the changed details whose probes run the functions of a culprit."""
+    keys = {function.key for function in culprits.functions} if culprits is not None else set()
     return [detail for detail in details if keys & detail.called]
 
 
@@ -392,7 +393,7 @@ class PieceExecution:
         details: "<id> [<scope>]" of the probes that executed it.
         one_way: its branches that were taken one way only, or never.
         algorithms: algorithms that use its class or its file.
-        elsewhere: line that started a process in which it may run unrecorded; empty: none.
+        starter: line that started a process in which it may run unrecorded; empty: none.
         missed: why its changed lines may not have run, though it ran; empty: they ran.
         share: executed share of its changes.
         calls: result of direct calls; None: there were none.
@@ -403,7 +404,7 @@ class PieceExecution:
     details: tuple[str, ...] = ()
     one_way: tuple[Branch, ...] = ()
     algorithms: tuple[str, ...] = ()
-    elsewhere: str = ""
+    starter: str = ""
     missed: str = ""
     share: float = 1.0
     calls: Calls | None = None
@@ -427,7 +428,7 @@ class ReturnsVerdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SideInfo:
+class VersionInfo:
     """The information of a report about one version.
 
     Attributes:
@@ -485,7 +486,7 @@ class OfFramework:
         not_traced: trainings that could not be compared.
         same_code: trainings that run no changed code, recorded in the new version only.
         executions: execution of each changed piece of code.
-        causes: training -> its culprit, as far as it was found.
+        culprits: training -> its culprit, as far as it was found.
         returns: verdict on the returns of the new version; None: not trained.
         stored: algorithms with baseline runs.
         hunks: function -> its differing lines with context.
@@ -508,13 +509,13 @@ class OfFramework:
     not_traced: tuple[NotTraced, ...] = ()
     same_code: tuple[str, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
-    causes: Mapping[str, Cause] = field(default_factory=dict)
+    culprits: Mapping[str, Culprits] = field(default_factory=dict)
     returns: ReturnsVerdict | None = None
     stored: frozenset[str] = frozenset()
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     costs: tuple[Cost, ...] = ()
     not_checked: tuple[str, ...] = ()
-    judgement: Judgement = field(init=False)
+    judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "judgement", model.judge(self.entries))
@@ -626,7 +627,7 @@ class OfScript:
         held: the script in both versions, or why it could not be compared.
         entries: the entries of the script and of the code that it may run.
         executions: its execution of changed pieces of code.
-        causes, hunks, costs: as in ``OfFramework``.
+        culprits, hunks, costs: as in ``OfFramework``.
         names: its uses of names that are gone or incompatible; None: there are no such names.
         judgement: the judgement of the script's entries.
     """
@@ -634,11 +635,11 @@ class OfScript:
     held: Traced | NotTraced
     entries: tuple[Entry, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
-    causes: Mapping[str, Cause] = field(default_factory=dict)
+    culprits: Mapping[str, Culprits] = field(default_factory=dict)
     hunks: Mapping[Changed, Hunk] = field(default_factory=dict)
     names: ScriptNames | None = None
     costs: tuple[Cost, ...] = ()
-    judgement: Judgement = field(init=False)
+    judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "judgement", model.judge(self.entries))
@@ -654,13 +655,15 @@ def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
 
     The surest function comes first. Entries without such a function are left out.
     """
-    functions = {name: cause.functions for name, cause in part.causes.items() if cause.functions}
+    functions = {
+        name: culprits.functions for name, culprits in part.culprits.items() if culprits.functions
+    }
     if isinstance(part, OfFramework):
-        culprits = {own[0] for own in functions.values()}
+        surest = {own[0] for own in functions.values()}
         ran = [execution.function for execution in part.executions]
         for finding in findings(part.details.changed, ran):
             # a probe may run several changed functions; the culprit of a training is the surest
-            sure = tuple(f for f in finding.functions if f in culprits)
+            sure = tuple(f for f in finding.functions if f in surest)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
             functions |= {f"{d.id} [{d.scope}]": own for d in finding.details if own}
     for execution in part.executions:
@@ -686,10 +689,10 @@ class Upgrade:
         judgement: the judgement of all entries.
     """
 
-    old: SideInfo
-    new: SideInfo
+    old: VersionInfo
+    new: VersionInfo
     frameworks: tuple[OfFramework, ...]
-    physics: tuple[Moved, ...] = ()
+    physics: tuple[EnvironmentComparison, ...] = ()
     script: OfScript | None = None
     file: str = ""
     other_packages: tuple[Entry, ...] = ()
@@ -700,7 +703,7 @@ class Upgrade:
     cut: tuple[str, ...] = ()
     min_coverage: float = model.MIN_COVERAGE
     fail_on: str = model.FAIL_ON
-    judgement: Judgement = field(init=False)
+    judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
         judgement = model.judge(self.entries, self.min_coverage, self.fail_on)
@@ -722,10 +725,10 @@ class Upgrade:
 
         They are the same for every pair of versions, and so do not enter the verdict.
         """
-        of_sides = [f"{side.label}: {x}" for side in (self.old, self.new)
-                    for x in side.not_checked]  # fmt: skip
+        versions_not_checked = [f"{version.label}: {x}" for version in (self.old, self.new)
+                    for x in version.not_checked]  # fmt: skip
         return [
-            *of_sides,
+            *versions_not_checked,
             *(
                 f"{framework.title}: {x}"
                 for framework in self.frameworks
@@ -768,7 +771,7 @@ class Upgrade:
 
     @property
     def traced(self) -> list[Traced]:
-        """Every training that was traced on both sides."""
+        """Every training that was traced on both versions."""
         own = self.script.held if self.script is not None else None
         traced_pairs = [traced for framework in self.frameworks for traced in framework.traced]
         return [*traced_pairs, own] if isinstance(own, Traced) else traced_pairs

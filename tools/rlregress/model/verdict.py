@@ -15,17 +15,17 @@ REPRODUCED = "reproduced"
 COULD_NOT_JUDGE = "could not judge"
 #: verdicts that state a change
 CHANGES = (REGRESSED, IMPROVED, MOVED)
-#: verdicts of the gate, the worst first
+#: verdicts of a check, the worst first
 _SEVERITY = (REGRESSED, COULD_NOT_JUDGE, INCONCLUSIVE, IMPROVED, MOVED, HOLDS, REPRODUCED,
              FORMULAS_HOLD)  # fmt: skip
-#: exit codes of the gate
+#: exit codes of a check
 EXIT_CODES = {
     FORMULAS_HOLD: 0, REPRODUCED: 0, HOLDS: 0, IMPROVED: 0, MOVED: 0, REGRESSED: 1,
     COULD_NOT_JUDGE: 2, INCONCLUSIVE: 3,
 }  # fmt: skip
 
 
-#: returns the place of a verdict of the gate, the worst first
+#: returns the place of a verdict of a check, the worst first
 severity = _SEVERITY.index
 
 

@@ -37,13 +37,13 @@ from rlregress import evidence as evidence_file
 from rlregress import frameworks, missing_packages, progress, suite
 from rlregress.catalogue import registry, requested_names
 from rlregress.catalogue.implementation import Implementation, list_implementations, load_documented
+from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
 from rlregress.frameworks.base import Adapter
-from rlregress.gate_options import GateOptions
 from rlregress.inside import process_tree
 from rlregress.inside.run_record import check_writable
 from rlregress.model import option
-from rlregress.model.gate_result import GateResult
+from rlregress.model.check_result import CheckResult
 from rlregress.model.quantities import CRITIC, TRAINING
 from rlregress.probing.isolation import shift_seeds
 from rlregress.pytest_plugin import subjects, suite_options
@@ -51,10 +51,10 @@ from rlregress.report import harmless, terminal, words
 from rlregress.training.budgets import load_budget
 
 if TYPE_CHECKING:
-    # tests of formulas and behaviour do not need the gate, which takes long to import
-    from rlregress.gate.cell_selection import Selection
-    from rlregress.gate.session import Session
-    from rlregress.gate.tier_progress import TiersProgress
+    # tests of formulas and behaviour do not need the check, which takes long to import
+    from rlregress.check.cell_selection import Selection
+    from rlregress.check.session import Session
+    from rlregress.check.tier_progress import TiersProgress
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
@@ -195,7 +195,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
             folders = ", ".join(map(str, adapter.code.folders()))
             lines.append(f"{adapter.full_name}: {versions} ({folders})")
     if _SESSION in config.stash:
-        from rlregress.gate import cell_selection
+        from rlregress.check import cell_selection
 
         lines += [
             f"left out: {sentence}"
@@ -219,7 +219,7 @@ def _adapters(config: pytest.Config) -> list[Adapter]:
 
 
 def _selection(config: pytest.Config) -> Selection:
-    from rlregress.gate.cell_selection import Selection
+    from rlregress.check.cell_selection import Selection
 
     return Selection(
         budget=config.getoption("--budget"),
@@ -234,7 +234,7 @@ def _selection(config: pytest.Config) -> Selection:
 def session_of(config: pytest.Config) -> Session:
     """Return the trainings that the options select, opened once; UserError if there are none."""
     if _SESSION not in config.stash:
-        from rlregress.gate.session import open_session
+        from rlregress.check.session import open_session
 
         config.stash[_SESSION] = open_session(
             _selection(config),
@@ -254,10 +254,10 @@ def _replays_first(config: pytest.Config) -> bool:
     """Return whether stored runs are replayed before fresh seeds."""
     fields = {
         name: config.getoption(declared.flag)
-        for name, (declared, _) in option.list_options(GateOptions).items()
+        for name, (declared, _) in option.list_options(CheckOptions).items()
         if name in ("seeds", "one_look", "first_seed", "fresh_seeds")
     }
-    return GateOptions(**fields).replays_first
+    return CheckOptions(**fields).replays_first
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -433,7 +433,7 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
         return
     trains = any(evidence_file.find_tier(test) == "performance" for test in tests)
     if _TIERS not in config.stash:
-        from rlregress.gate.tier_progress import TiersProgress
+        from rlregress.check.tier_progress import TiersProgress
 
         tiers = config.stash[_TIERS] = TiersProgress(
             progress.stored_durations(),
@@ -456,7 +456,7 @@ def _processes(config: pytest.Config) -> int:
 
 def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
     """Return the state of the trainings, as ``runs`` of ``TiersProgress``."""
-    from rlregress.gate import judging
+    from rlregress.check import judging
 
     entries = config.stash[_COLLECTED]
     session = session_of(config).without_cells(evidence_file.list_reproduced_cells(entries))
@@ -698,19 +698,19 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     if config.getoption("--rlregress-report"):
         # most sessions write no page, and importing this takes long
         from rlregress import report_files
-        from rlregress.report import gate_report
+        from rlregress.report import check_report
 
         folder = Path(config.getoption("--rlregress-report"))
         result = _result(config, entries)
         report_files.write(result, entries, folder)
-        for line in gate_report.verdict_lines(result):
+        for line in check_report.verdict_lines(result):
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"report: {folder}")
 
 
-def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
-    """Return the result of the gate for any session of pytest."""
-    from rlregress.gate import cell_selection, gate_run, report_data
+def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult:
+    """Return the result of a check for any session of pytest."""
+    from rlregress.check import cell_selection, check_run, report_data
 
     algorithms = _names(config, "--algorithm")
     # all details of the algorithms count: those that -k and -m leave out are reported as missing
@@ -722,13 +722,13 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> GateResult:
     trained = any(entry["tier"] == "performance" for entry in entries)
     session = session_of(config) if trained else None
     seconds = time.monotonic() - config.stash[_STARTED]
-    info = gate_run.SessionInfo(
+    info = check_run.SessionInfo(
         config.getoption("--alpha"),
         config.getoption("--budget"),
         report_data.format_time(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
     lacking = cell_selection.cells_without_package(_selection(config)) if trained else {}
-    return gate_run.build_result(
+    return check_run.build_result(
         _adapters(config), session, entries, probes, info, seconds, lacking
     )

@@ -21,7 +21,7 @@ from rlregress.training.cell import Job
 from rlregress.training.recorded_runs import RunResult
 
 if TYPE_CHECKING:
-    from rlregress.gate.session import Session
+    from rlregress.check.session import Session
 
 #: markers of what takes long
 SLOW, NIGHTLY = "slow", "nightly"
@@ -41,7 +41,7 @@ class SessionRun:
 
         Skips the test if the cell was decided before the look of this run.
         """
-        from rlregress.gate.judging import train_earlier_looks_or_explain
+        from rlregress.check.judging import train_earlier_looks_or_explain
 
         if reason := train_earlier_looks_or_explain(
             self.session.without_reproduced_cells, self.job
@@ -94,7 +94,7 @@ class JudgedSubject:
 
 @cache
 def _verdicts(session: Session) -> dict[str, Verdict]:
-    from rlregress.gate.judging import train_and_judge
+    from rlregress.check.judging import train_and_judge
 
     return train_and_judge(session)
 

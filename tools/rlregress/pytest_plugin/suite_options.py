@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from rlregress import frameworks
-from rlregress.gate_options import PYTEST, GateOptions
+from rlregress.check_options import PYTEST, CheckOptions
 from rlregress.model import option
 
 _SHARED = {
     name: option_field
-    for name, option_field in option.list_options(GateOptions).items()
+    for name, option_field in option.list_options(CheckOptions).items()
     if name in PYTEST
 }
 #: defaults that differ from those of ``rlregress check``

@@ -31,7 +31,7 @@ MOST = 10
 SUMMARY = 1024 * 1024
 #: characters of a comment
 COMMENT = 65_536
-#: marks in the comments of gates and upgrades, by which an earlier comment is found
+#: marks in the comments of checks and upgrades, by which an earlier comment is found
 GATE, UPGRADE = "<!-- rlregress gate -->", "<!-- rlregress upgrade -->"
 
 

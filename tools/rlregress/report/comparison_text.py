@@ -49,7 +49,7 @@ def variants(comparison: Comparison, rows: Iterable[Row]) -> Table:
     return Table(("detail", *names), cells)
 
 
-def _differences(comparison: Comparison, rows: Sequence[Row]) -> Table:
+def _difference_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     names = list(comparison.versions)
     cells = [
         [row.detail.id, *(_cell(row, name) for name in names), row.detail.consequence]
@@ -66,7 +66,7 @@ def show(comparison: Comparison) -> None:
         ("cannot be compared", comparison.undecided),
     ):
         if rows:
-            terminal_tables.show(_differences(comparison, rows), f"{len(rows)} {title}")
+            terminal_tables.show(_difference_table(comparison, rows), f"{len(rows)} {title}")
     for title, rows in (
         ("details are the same", comparison.same),
         ("are about something that only one of them has", comparison.alone),

@@ -46,18 +46,20 @@ def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) ->
 def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
     if runs is None or quantity not in (RETURNS, TRAINING):
         return []
-    sides = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
-    return [", ".join(_range(quantity, side, pick) for side, pick in sides.items())]
+    groups = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
+    return [", ".join(_range(quantity, origin, pick) for origin, pick in groups.items())]
 
 
-def _range(quantity: Quantity, side: str, runs: Sequence[ReportedRun]) -> str:
+def _range(quantity: Quantity, origin: str, runs: Sequence[ReportedRun]) -> str:
     values = _finite(quantity, runs)
     failed = len(runs) - len(values)
     why = "failed, each counts as the worst return of the environment"
     loss = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
     if not values:
-        return f"no {side} run with a return{loss}"
-    return f"{side} runs between {words.number(min(values))} and {words.number(max(values))}{loss}"
+        return f"no {origin} run with a return{loss}"
+    return (
+        f"{origin} runs between {words.number(min(values))} and {words.number(max(values))}{loss}"
+    )
 
 
 def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:

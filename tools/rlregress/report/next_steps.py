@@ -56,8 +56,8 @@ def after_golden_difference(
     result: GoldenResult, output: Path, script: Path, arguments: Sequence[str]
 ) -> str:
     """Suggest the next step after comparing a script with its golden file."""
-    has_moved = [*result.versions, *result.sources]
-    if result.is_same and not has_moved:
+    has_changed = [*result.versions, *result.sources]
+    if result.is_same and not has_changed:
         return "Nothing: the script has the same results."
     arguments_text = (
         "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""

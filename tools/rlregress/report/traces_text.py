@@ -52,22 +52,22 @@ def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
         at = result.length if first is None or first.old is None else first.old.index + 1
         lines = [f"differs at event {at} of {result.length}"]
         lines += explain.divergence(first) if first is not None else []
-    for label, side in (("old", "golden file"), ("new", "new recording")):
-        extra = [event for extra_side, event in comparison.extra if extra_side == label]
+    for label, title in (("old", "golden file"), ("new", "new recording")):
+        extra = [event for extra_label, event in comparison.extra if extra_label == label]
         if extra:
             begin = explain.event(extra[0])
-            lines.append(f"only the {side} has {len(extra)} events, the first: {begin}")
+            lines.append(f"only the {title} has {len(extra)} events, the first: {begin}")
     if result.failure:
         lines.append(f"the new recording ended in {result.failure}")
     lines += [line for pair in result.checkpoints[:_LISTED] for line in _checkpoint(*pair)]
-    moved = [_pair(name, *pair) for name, pair in result.versions.items()]
-    lines.append(f"packages that moved: {', '.join(moved) or 'none'}")
+    changed = [_pair(name, *pair) for name, pair in result.versions.items()]
+    lines.append(f"changed packages: {', '.join(changed) or 'none'}")
     sources = [f"  {name}{_functions(functions)}" for name, functions in result.sources.items()]
-    lines.append(f"files of script and library that moved: {len(sources) or 'none'}")
+    lines.append(f"changed files of script and library: {len(sources) or 'none'}")
     lines += _first_few(sources, "  and {} more")
     if result.seeds:
         seeds = [_pair(name, *pair) for name, pair in result.seeds.items()]
-        lines.append(f"seeds of the script that moved: {', '.join(seeds)}")
+        lines.append(f"changed seeds of the script: {', '.join(seeds)}")
     return lines
 
 

@@ -11,7 +11,7 @@ from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import NotTraced, Traced, share
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
-    Cause,
+    Culprits,
     NotProbed,
     OfFramework,
     OfScript,
@@ -55,15 +55,15 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "accepted_stale": result.stale,
         "not_done_in_time": result.cut,
         "sides": {
-            side.label: {"how": side.how, "because": side.why, "although": side.notes}
-            for side in (result.old, result.new)
+            version.label: {"how": version.how, "because": version.why, "although": version.notes}
+            for version in (result.old, result.new)
         },
         "versions": result.differing,
         "frameworks": {
             framework.name: _plain(result, framework) for framework in result.frameworks
         },
         "script": _script(result.script),
-        "physics": [asdict(moved_defaults) for moved_defaults in result.physics],
+        "physics": [asdict(comparison) for comparison in result.physics],
         "costs": [asdict(cost) for cost in result.costs],
     }
 
@@ -95,11 +95,11 @@ def _script(result: OfScript | None) -> dict[str, Any] | None:
         return None
     lines = [asdict(line) for line in result.names.lines] if result.names is not None else []
     if isinstance(result.held, NotTraced):
-        return {result.held.name: {"not_traced": dict(result.held.sides), "names": lines}}
+        return {result.held.name: {"not_traced": dict(result.held.reasons), "names": lines}}
     return {
         result.held.name: {
             "names": lines,
-            **_trace(result.held, result.causes.get(result.held.name), ()),
+            **_trace(result.held, result.culprits.get(result.held.name), ()),
         }
     }
 
@@ -133,11 +133,11 @@ def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
         "defaults_unread": framework.unread,
         "returns": returns,
         "traces": {
-            t.name: _trace(t, framework.causes.get(t.name), framework.details.changed)
+            t.name: _trace(t, framework.culprits.get(t.name), framework.details.changed)
             for t in framework.traced
         },
         "not_traced": [
-            {"name": lost.name, "sides": dict(lost.sides), "counts": lost.counts}
+            {"name": lost.name, "sides": dict(lost.reasons), "counts": lost.counts}
             for lost in framework.not_traced
         ],
         "same_code": framework.same_code,
@@ -145,41 +145,40 @@ def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
 
 
 def _not_probed(detail: NotProbed) -> dict[str, Any]:
-    # "whose" is what CI reads
-    return {
-        {"error_origin": "whose"}.get(name, name): item for name, item in asdict(detail).items()
-    }
+    # "whose" and "side" are what CI reads
+    keys = {"error_origin": "whose", "label": "side"}
+    return {keys.get(name, name): item for name, item in asdict(detail).items()}
 
 
-def _trace(traced: Traced, cause: Cause | None, details: Any) -> dict[str, Any]:
+def _trace(traced: Traced, culprits: Culprits | None, details: Any) -> dict[str, Any]:
     return {
         "verdict": traced.comparison.verdict,
         "events": traced.comparison.compared,
         "not_compared": traced.comparison.not_compared,
         "repeats": traced.repeats,
         "notes": traced.notes,
-        "extra_events": dict(Counter(side for side, _ in traced.comparison.extra)),
+        "extra_events": dict(Counter(label for label, _ in traced.comparison.extra)),
         "first": _first(traced),
-        "cause": cause and _cause(cause),
-        "details": [f"{d.id} [{d.scope}]" for d in details_of(cause, details)],
+        "cause": culprits and _culprits(culprits),
+        "details": [f"{d.id} [{d.scope}]" for d in details_of(culprits, details)],
         "reached": share(traced.new),
     }
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
+def _culprits(culprits: Culprits) -> dict[str, Any]:
     def name(function: Any) -> str:
         return f"{function.file} {function.name}"
 
     return {
-        "place": [name(function) for function in cause.place],
-        "alone": cause.alone and name(cause.alone),
-        "moving": [name(function) for function in cause.moving],
-        "together": [name(function) for function in cause.together],
-        "whole": cause.whole,
-        "still": [name(function) for function in cause.still],
-        "failed": [[name(function), why] for function, why in cause.failed],
-        "not_tried": [name(function) for function in cause.open],
-        "new": [name(function) for function in cause.new],
+        "place": [name(function) for function in culprits.place],
+        "alone": culprits.alone and name(culprits.alone),
+        "moving": [name(function) for function in culprits.influencing],
+        "together": [name(function) for function in culprits.together],
+        "whole": culprits.whole,
+        "still": [name(function) for function in culprits.without_influence],
+        "failed": [[name(function), why] for function, why in culprits.failed],
+        "not_tried": [name(function) for function in culprits.open],
+        "new": [name(function) for function in culprits.new],
     }
 
 

@@ -1,4 +1,4 @@
-"""How far the waves of a gate have come."""
+"""How far the waves of a check have come."""
 
 from __future__ import annotations
 

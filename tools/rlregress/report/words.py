@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rlregress.model.gate_result import AlgorithmCoverage
+from rlregress.model.check_result import AlgorithmCoverage
 from rlregress.model.quantities import BY_NAME, CRITIC, DIAGNOSTICS, RETURNS
 from rlregress.model.replay_result import DIFFERS, Replay
 
@@ -300,12 +300,12 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 def replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
     """Describe the results of replays: a line each, or one if the versions explain all."""
-    versions_moved = {replay.moved for replay in replays_by_cell.values()}
+    changes_since_record = {replay.moved for replay in replays_by_cell.values()}
     explained = all(replay.moved and replay.from_start for replay in replays_by_cell.values())
-    if len(replays_by_cell) > 1 and len(versions_moved) == 1 and explained:
+    if len(replays_by_cell) > 1 and len(changes_since_record) == 1 and explained:
         return [
             f"{DIFFERS}: all {len(replays_by_cell)} replays have other numbers from update 1 on; "
-            f"changed since their records: {versions_moved.pop()}; fresh seeds are judged"
+            f"changed since their records: {changes_since_record.pop()}; fresh seeds are judged"
         ]
     replay_lines = [
         f"{replay.state:<12} {cell}: {replay.reason} ({replay.replayed})"

@@ -1,4 +1,4 @@
-"""Alignment of two traces where one side has events that the other one lacks."""
+"""Alignment of two traces where one has events that the other lacks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rlregress.model.recorded_traces import Event, difference
 
-#: events to search ahead for the place from which both sides are the same.
+#: events to search ahead for the place from which both traces are the same.
 WINDOW = 400
 #: equal events in a row that make an alignment believable.
 AGREEING = 3
@@ -43,12 +43,12 @@ def similar(old: Event, new: Event, limit: float) -> bool:
 def resume(
     old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, both: bool
 ) -> tuple[int, int] | None:
-    """Return the nearest places from which both sides are the same, or None.
+    """Return the nearest places from which both traces are the same, or None.
 
     Args:
         i, j: the places where the two differ.
         limit: difference up to which events count as the same: 0 for bits.
-        both: whether events may be skipped on both sides, not only on one.
+        both: whether events may be skipped in both traces, not only on one.
     """
     for skipped in range(1, WINDOW):
         of_old = range(skipped + 1) if both else (0, skipped)

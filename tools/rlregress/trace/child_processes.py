@@ -230,7 +230,7 @@ class Worker:
         Returns:
             How the process ended; empty: it did all of them.
         """
-        process, done = self._process, 0
+        process, done, self.is_ready = self._process, 0, False
         assert process.stdin is not None
         assert process.stdout is not None
         with _killed_at(process, until):

@@ -21,7 +21,7 @@ from rlregress.model.recorded_traces import Trace, in_words
 from rlregress.trace import child_processes, trace_reader
 from rlregress.trace.trace_comparison import compare, without_unsteady
 
-#: not with -m, which puts the working directory before the packages of the side.
+#: not with -m, which puts the working directory before the packages of the version.
 _START = (
     "import sys; del sys.path[0]; from rlregress.inside.{module} import main; "
     "sys.exit(main(sys.argv[1:]))"
@@ -31,8 +31,8 @@ _HIDDEN = Path(__file__).parents[1] / "inside" / "hidden"
 
 
 @dataclass(frozen=True)
-class Side:
-    """An environment to record in.
+class Runtime:
+    """The interpreter, paths and variables in which processes measure a version.
 
     Attributes:
         python: the interpreter.
@@ -77,14 +77,14 @@ def current_paths() -> tuple[str, ...]:
     return tuple(p for p in path_entries if p and p not in installed and p != library)
 
 
-def start(module: str, side: Side, *jobs: Path) -> list[str]:
+def start(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
     """Return the command that runs a module of ``inside`` on a version."""
-    return [side.python, "-c", _START.format(module=module), *map(str, jobs)]
+    return [runtime.python, "-c", _START.format(module=module), *map(str, jobs)]
 
 
-def current(label: str, portable: bool = False) -> Side:
+def current(label: str, portable: bool = False) -> Runtime:
     """Return the environment of this process, or the same in portable arithmetic."""
-    return Side(label, paths=current_paths(), portable=portable)
+    return Runtime(label, paths=current_paths(), portable=portable)
 
 
 class Killed(UserError):
@@ -102,7 +102,9 @@ class Killed(UserError):
         self.signal, self.last_words = signal, message
 
 
-def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None = None) -> Trace:
+def record(
+    job: Mapping[str, Any], output: Path, runtime: Runtime, until: float | None = None
+) -> Trace:
     """Record one trace in a process of its own.
 
     Args:
@@ -115,21 +117,21 @@ def record(job: Mapping[str, Any], output: Path, side: Side, until: float | None
     """
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         path = Path(folder) / "job.json"
-        full_job = {**job, "output": os.path.realpath(output), "first": len(side.paths)}
-        if side.portable:
+        full_job = {**job, "output": os.path.realpath(output), "first": len(runtime.paths)}
+        if runtime.portable:
             full_job["portable"] = True
         path.write_text(json.dumps(full_job), encoding="utf-8")
         completed = child_processes.call(
-            start("trace_worker", side, path),
-            side.environment(),
+            start("trace_worker", runtime, path),
+            runtime.environment(),
             folder if job.get("script") is None else None,
             until,
         )
     if completed.returncode < 0:
-        raise Killed(side.label, signal.Signals(-completed.returncode).name, completed.stderr)
+        raise Killed(runtime.label, signal.Signals(-completed.returncode).name, completed.stderr)
     if completed.returncode or not output.is_file():
         text = child_processes.last_words(completed.stderr)
-        raise UserError(f"no trace was recorded on {in_words(side.label)}: {text}")
+        raise UserError(f"no trace was recorded on {in_words(runtime.label)}: {text}")
     return trace_reader.load(output)
 
 
@@ -142,23 +144,23 @@ def check_trained(trace: Trace, label: str) -> None:
         )
 
 
-def record_twice(job: Mapping[str, Any], output: Path, side: Side) -> Repeated:
+def record_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Repeated:
     """Record a trace, and again: one that does not repeat itself is not evidence.
 
     Raises:
         UserError: the process ended without a trace, or nothing was traced.
     """
-    first = record(job, output, side)
-    check_trained(first, side.label)
-    repeated = repeat(job, first, side)
+    first = record(job, output, runtime)
+    check_trained(first, runtime.label)
+    repeated = repeat(job, first, runtime)
     if repeated.trace.unsteady:
         trace_reader.rewrite_header(output, repeated.trace)
     return repeated
 
 
-def repeat(job: Mapping[str, Any], first: Trace, side: Side) -> Repeated:
+def repeat(job: Mapping[str, Any], first: Trace, runtime: Runtime) -> Repeated:
     """Record a trace again and compare both."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
-        repetition = record(job, Path(folder) / "again.trace", side)
+        repetition = record(job, Path(folder) / "again.trace", runtime)
     first = without_unsteady(first, repetition)
     return Repeated(trace=first, with_itself=compare(first, repetition), repetition=repetition)

@@ -1,7 +1,7 @@
 """Rounding, measured by copies of the old version that differ in the last bits alone.
 
 Where two traces first differ by little, the old version is recorded again, several times, with the
-numbers of that event moved by one unit in the last place, up or down at random. Deviations of the
+numbers of that event changed by one unit in the last place, up or down at random. Deviations of the
 new version up to a few times those of the copies, within the same update, are rounding.
 
 From some event on a copy may do something else than the old version, such as take another action.

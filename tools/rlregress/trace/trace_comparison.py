@@ -1,10 +1,10 @@
 """Two traces: equal to the bit, close, or diverged, and where first.
 
-Events are aligned, not counted: an event that only one side has is noted and skipped when the two
-go on alike after it. Such extra events alone do not change the verdict: numbers that stay equal to
-the bit after them are equal, and the note says what was skipped. They are a divergence (of order)
-when the numbers part soon after them, and when they are the end of a training that went on on one
-side only.
+Events are aligned, not counted: an event that only one version has is noted and skipped when the
+two go on alike after it. Such extra events alone do not change the verdict: numbers that stay equal
+to the bit after them are equal, and the note says what was skipped. They are a divergence (of
+order) when the numbers diverge soon after them, and when they end a training that went on on one
+version only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GROWN = 1e-2
 _FINITE = sys.float_info.max
 #: rounding grows by less than this factor from one event to the next.
 JUMP = 1e3
-#: steps of optimisers, equal on both sides, after which an extra event is no suspect any more.
+#: steps of optimisers, equal on both versions, after which an extra event is no suspect any more.
 ACQUITTED = 3
 
 #: kind of event, part -> kind of difference, where the neighbours do not matter.
@@ -83,7 +83,7 @@ class _Walk:
         self.i = self.j = self.compared = self.equal = 0
         self.extra = [("old", event) for event in only_old] + [("new", event) for event in only_new]
         self.losses = _Losses(old_events, new_events)
-        # a generated call of one side alone is of a name or an option that the other side lacks
+        # a generated call of one version alone is of a name or an option that the other lacks
         generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
         self.interface = None if generated else _output_divergence(only_old, only_new)
         self.rounding: Divergence | None = None
@@ -95,7 +95,7 @@ class _Walk:
         self.since = 0
 
     def heads(self) -> tuple[Event | None, Event | None]:
-        """Return the next event of either side."""
+        """Return the next event of either version."""
         return (
             self.old[self.i] if self.i < len(self.old) else None,
             self.new[self.j] if self.j < len(self.new) else None,
@@ -124,7 +124,7 @@ class _Walk:
         """Compare the final outputs of the networks, which no event shows."""
         x, y = self.old_end, self.new_end
         if x is None or y is None:
-            # without it nothing acquits an update that only one side has made
+            # without it nothing acquits an update that only one version has made
             return self.trains
         part, gap = self._worst(x, y)
         self._note_types(x, y, tuple(self.old[-3:]))
@@ -142,12 +142,12 @@ class _Walk:
         return self.trains or divergence
 
     def _renumbered(self) -> bool:
-        """Return whether a training event was skipped on both sides, so that numbers differ."""
+        """Return whether a training event was skipped on both versions, so that numbers differ."""
         old, new = (
             Counter(
                 (event.key, event.digests)
-                for side_label, event in self.extra
-                if side_label == label and event.kind in TRAINING
+                for event_label, event in self.extra
+                if event_label == label and event.kind in TRAINING
             )
             for label in VERSIONS
         )
@@ -237,7 +237,7 @@ class _Walk:
         self.i, self.j = self.i + 1, self.j + 1
 
     def _skip(self, both: bool) -> bool:
-        """Skip events of one side if both sides agree afterwards."""
+        """Skip events of one version if both versions agree afterwards."""
         limit = GROWN if self.rounding is not None else 0.0
         resumed = resume(self.old, self.new, self.i, self.j, limit, both)
         if resumed is None:
@@ -321,17 +321,17 @@ def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
     return events, None
 
 
-#: kinds of events that come by name: what only one side has of that name is left out.
+#: kinds of events that come by name: what only one version has of that name is left out.
 _NAMED = (("reset", "step"), ("output",), ("loss",))
 
 
 def _split_common(
     events: Sequence[Event], other_events: Sequence[Event]
 ) -> tuple[list[Event], list[Event]]:
-    """Split events into those whose names the other side has, too, and the others.
+    """Split events into those whose names the other version has, too, and the others.
 
-    Environments, outputs and losses have names. Environments count as common if the other side has
-    none at all.
+    Environments, outputs and losses have names. Environments count as common if the other version
+    has none at all.
     """
     common, exclusive = list(events), []
     for kinds in _NAMED:
@@ -343,8 +343,8 @@ def _split_common(
 
 
 def _output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
-    """Return a difference in what the library returns on one side only, such as an error."""
-    old_event, new_event = (next((e for e in side if e.is_answer), None) for side in (old, new))
+    """Return a difference in what the library returns on one version only, such as an error."""
+    old_event, new_event = (next((e for e in events if e.is_answer), None) for events in (old, new))
     return (
         Divergence(kind="interface", part="", old=old_event, new=new_event, before=())
         if old_event or new_event
@@ -373,12 +373,14 @@ def compare(old: Trace, new: Trace) -> Comparison:
     name by name, as far as it repeats itself.
     """
     unsteady = old.unsteady | new.unsteady
-    old, new = (replace(side, events=_steady(side.events, unsteady)) for side in (old, new))
-    sides = [
-        replace(side, events=tuple(event for event in side.events if event.kind not in INCIDENTAL))
-        for side in (old, new)
+    old, new = (replace(trace, events=_steady(trace.events, unsteady)) for trace in (old, new))
+    common_traces = [
+        replace(
+            trace, events=tuple(event for event in trace.events if event.kind not in INCIDENTAL)
+        )
+        for trace in (old, new)
     ]
-    comparison = _Walk(*sides).walk()
+    comparison = _Walk(*common_traces).walk()
     if (
         comparison.verdict == "diverged"
         and comparison.first is not None
@@ -391,7 +393,7 @@ def compare(old: Trace, new: Trace) -> Comparison:
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
             events_of_kind = [
-                [event for event in side.events if event.kind == kind] for side in (old, new)
+                [event for event in trace.events if event.kind == kind] for trace in (old, new)
             ]
             comparison = _with_incidental(comparison, kind, *events_of_kind)
     return comparison
@@ -406,8 +408,8 @@ def _first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Div
     if loss.old is None or loss.new is None:
         return None
     old_modules, new_modules = (
-        [event for event in side.events if event.kind == "module" and event.index < until.index]
-        for side, until in ((old, loss.old), (new, loss.new))
+        [event for event in trace.events if event.kind == "module" and event.index < until.index]
+        for trace, until in ((old, loss.old), (new, loss.new))
     )
     if [event.name for event in old_modules] != [event.name for event in new_modules]:
         return None
@@ -430,8 +432,8 @@ def without_unsteady(trace: Trace, repetition: Trace) -> Trace:
 def _unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
     unsteady: set[tuple[str, str, int, str]] = set()
     first_events, repeated_events = (
-        {key: event for key, event in _written(side.events) if key is not None}
-        for side in (trace, repetition)
+        {key: event for key, event in _written(recording.events) if key is not None}
+        for recording in (trace, repetition)
     )
     for key in {**first_events, **repeated_events}:
         if key not in first_events or key not in repeated_events:
@@ -507,10 +509,10 @@ def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence
     Such as other words in a file, a log entry that only one version has, or another type.
     """
     unsteady = old.unsteady | new.unsteady
-    steady = [_steady(side.events, unsteady) for side in (old, new)]
+    steady = [_steady(trace.events, unsteady) for trace in (old, new)]
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
-        events = [[event for event in side if event.kind == kind] for side in steady]
+        events = [[event for event in events if event.kind == kind] for events in steady]
         for x, y in _by_name(events[0], events[1], needs_same_length=kind == "module"):
             event_of_name = x or y
             assert event_of_name is not None
@@ -536,12 +538,12 @@ def _by_name(
     """Yield pairs of events of one name, in the order in which the old version has the names.
 
     Args:
-        needs_same_length: leave out names with more events on one side: a module may be put into
+        needs_same_length: leave out names with more events on one version: a module may be put into
             another one.
     """
     by_name: dict[str, tuple[list[Event], list[Event]]] = {}
-    for number, side in enumerate((old, new)):
-        for event in side:
+    for number, events in enumerate((old, new)):
+        for event in events:
             by_name.setdefault(event.key[1], ([], []))[number].append(event)
     for first, second in by_name.values():
         if not needs_same_length or len(first) == len(second):
@@ -552,7 +554,9 @@ class _Losses:
     """How far apart losses are, by their function and the optimiser that steps next."""
 
     def __init__(self, old: Sequence[Event], new: Sequence[Event]) -> None:
-        self._next = {id(event): number for side in (old, new) for event, number in _stepping(side)}
+        self._next = {
+            id(event): number for trace in (old, new) for event, number in _stepping(trace)
+        }
         self._differences: dict[tuple[str, str], list[float]] = {}
         self._first: dict[tuple[str, str], Event] = {}
 

@@ -12,7 +12,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade import closures, installed, interpreters, working_tree
 from rlregress.upgrade.distribution_metadata import Distributions
-from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.requested import RequestedVersion
 
 #: packages that can change what an environment answers.
 PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
@@ -26,35 +26,38 @@ def unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> s
     They require neither a framework nor what one stands on, and no framework requires them.
 
     Args:
-        distributions: what is found on either side; what is found nowhere may be related.
+        distributions: what is found on either version; what is found nowhere may be related.
     """
     framework_names = {
         name for known_name in frameworks.names() for name in _own(frameworks.get(known_name))
     } | _BELOW
     installed_names: set[str] = set()
     related: set[str] = set()
-    for side in distributions:
-        required = closures.requirements_of(sorted(framework_names), side).keys()
-        for name in set(names) & side.keys():
+    for version_distributions in distributions:
+        required = closures.requirements_of(sorted(framework_names), version_distributions).keys()
+        for name in set(names) & version_distributions.keys():
             installed_names.add(name)
-            if name in required or closures.requirements_of([name], side).keys() & framework_names:
+            if (
+                name in required
+                or closures.requirements_of([name], version_distributions).keys() & framework_names
+            ):
                 related.add(name)
     return installed_names - related
 
 
-def _pins(side: Requested) -> dict[str, str]:
-    return {str(canonicalize_name(Requirement(row).name)): row for row in side.requirements}
+def _pins(version: RequestedVersion) -> dict[str, str]:
+    return {str(canonicalize_name(Requirement(row).name)): row for row in version.requirements}
 
 
-def packages(old: Requested, new: Requested) -> frozenset[str]:
-    """Packages that are pinned otherwise on the two sides.
+def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
+    """Packages that are pinned otherwise on the two versions.
 
-    All that are pinned if none is, except of two lock files. What a side does not pin is on it as
-    it is installed.
+    All that are pinned if none is, except of two lock files. What a version does not pin is on it
+    as it is installed.
     """
     old_pins, new_pins = _pins(old), _pins(new)
     names = frozenset(old_pins) | frozenset(new_pins)
-    if any(side.tree or side.environment for side in (old, new)):
+    if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
 
     def pin(pins: dict[str, str], name: str) -> str:
@@ -76,22 +79,22 @@ def _own(adapter: Adapter) -> set[str]:
     return {str(canonicalize_name(name)) for name in named}
 
 
-def _has(adapter: Adapter, side: Requested) -> bool:
-    if side.tree is not None:
+def _has(adapter: Adapter, version: RequestedVersion) -> bool:
+    if version.tree is not None:
         if adapter.framework.checkout:
-            return adapter.code.is_checkout(side.tree)
-        return working_tree.root_of(adapter.framework.modules, side.tree) is not None
-    if side.environment is not None:
-        python = side.environment / "bin" / "python"
+            return adapter.code.is_checkout(version.tree)
+        return working_tree.root_of(adapter.framework.modules, version.tree) is not None
+    if version.environment is not None:
+        python = version.environment / "bin" / "python"
         installed_names = interpreters.versions(str(python)) if python.exists() else {}
         return str(canonicalize_name(adapter.framework.packages[0])) in installed_names
     return False
 
 
 def adapters(
-    old: Requested,
-    new: Requested,
-    moved: frozenset[str],
+    old: RequestedVersion,
+    new: RequestedVersion,
+    pinned: frozenset[str],
     named: Sequence[str] = (),
     script: bool = False,
 ) -> list[Adapter]:
@@ -100,7 +103,7 @@ def adapters(
     None where two lock files differ in nothing that a framework stands on.
 
     Args:
-        moved: packages that are pinned otherwise on the two sides.
+        pinned: packages that are pinned otherwise on the two versions.
         script: a script is traced: only its packages count, and they may be none of a framework.
 
     Raises:
@@ -111,27 +114,27 @@ def adapters(
     concerned = [
         adapter
         for adapter in all_adapters
-        if _own(adapter) & moved or any(_has(adapter, side) for side in (old, new))
+        if _own(adapter) & pinned or any(_has(adapter, version) for version in (old, new))
     ]
     if named:
         named_adapters = [frameworks.get(name) for name in named]
         chosen_names = {adapter.name for adapter in named_adapters}
         unnamed = {adapter.name for adapter in concerned} - chosen_names
-        if unnamed and len(unnamed) == len(concerned) and not moved & _BELOW:
+        if unnamed and len(unnamed) == len(concerned) and not pinned & _BELOW:
             names = ",".join(sorted(unnamed))
             raise UserError(
-                f"what differs between the sides is of {names}, and --framework asks "
+                f"what differs between the versions is of {names}, and --framework asks "
                 f"{', '.join(named)} alone; give --framework {names}, or leave it out"
             )
         return named_adapters
-    same = not moved and not any(side.tree or side.environment for side in (old, new))
+    same = not pinned and not any(version.tree or version.environment for version in (old, new))
     if script and not same:
         return concerned
-    if moved & _BELOW:
-        pinned = [
+    if pinned & _BELOW:
+        owners = [
             adapter for adapter in all_adapters if _own(adapter) & (old.packages | new.packages)
         ]
-        return pinned or frameworks.installed()
+        return owners or frameworks.installed()
     if concerned or (old.lock and new.lock):
         return concerned
     if same:
@@ -139,24 +142,26 @@ def adapters(
             "old and new are both the installed version; expected another version for one, such as "
             f"{all_adapters[0].framework.packages[0]}==<version>"
         )
-    if trees := [side.text for side in (old, new) if side.tree is not None]:
+    if trees := [version.text for version in (old, new) if version.tree is not None]:
         modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)
         raise UserError(
             f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
             f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
         )
     raise UserError(
-        f"'{' '.join(sorted(moved)) or old.text}' concerns no framework known here; "
+        f"'{' '.join(sorted(pinned)) or old.text}' concerns no framework known here; "
         f"expected one of {', '.join(x.framework.packages[0] for x in all_adapters)}; name it with "
         "--framework, or a script that uses it with --script"
     )
 
 
-def imports(old: Requested, new: Requested, moved: frozenset[str]) -> dict[str, list[str]]:
+def imports(
+    old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
+) -> dict[str, list[str]]:
     """Return the differing packages that a script may import: ``distributions``, and those in
     ``trees``.
     """
-    folders = [side.tree for side in (old, new) if side.tree is not None]
+    folders = [version.tree for version in (old, new) if version.tree is not None]
     roots = [root for tree in folders for root in working_tree.roots(tree)]
     modules = {module for root in roots for module in working_tree.modules(root)}
-    return {"distributions": sorted(moved - _BELOW), "trees": sorted(modules)}
+    return {"distributions": sorted(pinned - _BELOW), "trees": sorted(modules)}

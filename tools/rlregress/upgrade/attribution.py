@@ -10,10 +10,10 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.catalogue import expectations
 from rlregress.catalogue.implementation import load_all_documented
+from rlregress.check import source_links
+from rlregress.check.source_diff import diff_texts
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import source_links
-from rlregress.gate.source_diff import diff_texts
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED
@@ -21,8 +21,8 @@ from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
     MOST_HUNKS,
     UNDOCUMENTED,
-    Cause,
     ChangedDetail,
+    Culprits,
     PieceExecution,
     findings,
 )
@@ -71,7 +71,7 @@ def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
 
 
 def _texts(function: Changed) -> list[list[str]]:
-    """The lines of a function on either side."""
+    """The lines of a function on either version."""
     texts = []
     for path, own in zip(function.paths, (function.old, function.new), strict=True):
         lines = read_text(path).split("\n") if path is not None else []
@@ -80,10 +80,10 @@ def _texts(function: Changed) -> list[list[str]]:
 
 
 #: file -> lines of the new version that trainings executed.
-Executed = Mapping[str, Collection[int]]
+ExecutedLines = Mapping[str, Collection[int]]
 
 
-def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
+def _ranked(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
     """Ranks lines of the new version: 0: they do something else, and ran; 2: they do the same."""
     # what one version alone has is one difference, and has nothing to be ranked
     both = None not in (function.old, function.new)
@@ -103,16 +103,16 @@ def _ranked(function: Changed, executed: Executed) -> Callable[[int, int], int]:
     return rank
 
 
-def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed, Hunk]:
-    """Function -> its lines that differ, with those around them, of both sides."""
+def pair_lines(functions: Iterable[Changed], executed: ExecutedLines) -> dict[Changed, Hunk]:
+    """Function -> its lines that differ, with those around them, of both versions."""
     hunks = {}
     for function in dict.fromkeys(functions):
         old_text, new_text = _texts(function)
         first = [own.first if own is not None else 1 for own in (function.old, function.new)]
         rank = _ranked(function, executed)
         links = [
-            source_links.find_source_url(path, function.file_on(side))
-            for side, path in zip(VERSIONS, function.paths, strict=True)
+            source_links.find_source_url(path, function.file_on(label))
+            for label, path in zip(VERSIONS, function.paths, strict=True)
         ]
         hunk = diff_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
         hunks[function] = replace(hunk, links=(links[0], links[1]))
@@ -120,7 +120,7 @@ def pair_lines(functions: Iterable[Changed], executed: Executed) -> dict[Changed
 
 
 def explaining_functions(
-    causes: Iterable[Cause],
+    all_culprits: Iterable[Culprits],
     details: Iterable[ChangedDetail],
     changed: Sequence[Changed],
     executions: Sequence[PieceExecution],
@@ -131,7 +131,7 @@ def explaining_functions(
         details: the changed ones; ``changed``: the functions that may be below them.
         executions: tells which functions differ when they are called directly.
     """
-    named = [function for cause in causes for function in cause.functions[:1]]
+    named = [function for culprits in all_culprits for function in culprits.functions[:1]]
     named += [
         execution.function
         for execution in executions

@@ -9,7 +9,12 @@ from dataclasses import dataclass, field
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import NotTraced, Trace, Traced
-from rlregress.model.upgrade_result import Cause, Cost, Moved, PieceExecution
+from rlregress.model.upgrade_result import (
+    Cost,
+    Culprits,
+    EnvironmentComparison,
+    PieceExecution,
+)
 from rlregress.upgrade import (
     costs,
     coverage,
@@ -21,12 +26,12 @@ from rlregress.upgrade import (
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.recordings import Traces
-from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
 
 
 @dataclass(frozen=True, kw_only=True)
-class Executed:
+class ExecutedCode:
     """The code that trainings executed, and the result of each training.
 
     Attributes:
@@ -35,28 +40,28 @@ class Executed:
     """
 
     traces: Traces = field(default_factory=lambda: ({}, {}))
-    checks: Mapping[str, tuple[str, Cause | None]] = field(default_factory=dict)
+    checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
     def headers(self, key: str) -> dict[str, set[str]]:
         """Training -> what the header of its new version's trace lists under a key."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
-def join_executed(ran: Sequence[Executed]) -> Executed:
+def join_executed(ran: Sequence[ExecutedCode]) -> ExecutedCode:
     """Return what several groups of trainings executed."""
     old, new = (
         {name: trace for executed in ran for name, trace in executed.traces[number].items()}
         for number in range(2)
     )
     checks = {name: check for executed in ran for name, check in executed.checks.items()}
-    return Executed(traces=(old, new), checks=checks)
+    return ExecutedCode(traces=(old, new), checks=checks)
 
 
 @dataclass(frozen=True)
 class BothVersions:
     """Both versions, the differences between them, and how they are compared."""
 
-    sides: Sides
+    runtimes: Runtimes
     inventory: Inventory
     options: Options
 
@@ -70,10 +75,10 @@ class BothVersions:
         compared: Sequence[Traced],
         trainings: Sequence[Training],
         differing: Sequence[Changed],
-    ) -> dict[str, Cause]:
+    ) -> dict[str, Culprits]:
         """Return of each training that differs the changes that make it differ."""
         return recordings.find_culprits(
-            self.sides, compared, trainings, differing, self.inventory.pieces, self.options
+            self.runtimes, compared, trainings, differing, self.inventory.pieces, self.options
         )
 
     def find_executions(
@@ -90,12 +95,12 @@ class BothVersions:
         executions: Sequence[PieceExecution],
         trainings: Iterable[Training],
         new: Mapping[str, Trace],
-        causes: Iterable[Cause],
+        all_culprits: Iterable[Culprits],
     ) -> list[PieceExecution]:
         """Return the pieces of code, each with what came of its captured calls."""
         until = self.options.until("calls")
         return direct_calls.repeat_calls(
-            self.sides, executions, trainings, new, causes, self.folders, until
+            self.runtimes, executions, trainings, new, all_culprits, self.folders, until
         )
 
     def measure_costs(
@@ -108,10 +113,12 @@ class BothVersions:
         """Return time and memory of trainings that execute changed code."""
         executing = {name for execution in executions for name in execution.trainings}
         spent = time.time() - self.options.started
-        return costs.measure_costs(self.sides, trainings, compared, not_compared, executing, spent)
+        return costs.measure_costs(
+            self.runtimes, trainings, compared, not_compared, executing, spent
+        )
 
     def list_pieces(
-        self, executions: Sequence[PieceExecution], ran: Executed, framework: str = ""
+        self, executions: Sequence[PieceExecution], ran: ExecutedCode, framework: str = ""
     ) -> list[Entry]:
         """Return the entries of pieces of code."""
         inventory = self.inventory
@@ -125,8 +132,8 @@ class BothVersions:
     def list_others(
         self,
         pieces: Sequence[Changed],
-        ran: Executed,
-        moved: Sequence[Moved],
+        ran: ExecutedCode,
+        environments: Sequence[EnvironmentComparison],
         unused: Collection[str],
     ) -> list[Entry]:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
@@ -143,5 +150,5 @@ class BothVersions:
             ),
             *entries.list_metadata(inventory, unused),
             *entries.list_packages(inventory, ran.checks, packages),
-            *entries.list_environments(moved),
+            *entries.list_environments(environments),
         ]

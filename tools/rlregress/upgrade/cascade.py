@@ -13,15 +13,15 @@ from pathlib import Path
 
 from rlregress import progress
 from rlregress.catalogue import registry, requested_names
+from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
-from rlregress.gate_options import GateOptions
 from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
-    Moved,
+    EnvironmentComparison,
     OfFramework,
     OfScript,
     Upgrade,
@@ -41,15 +41,15 @@ from rlregress.upgrade import (
     interpreters,
     names_in_script,
     not_checked,
+    physics_comparison,
+    prepared_versions,
     requested,
     return_gate,
-    side_environments,
-    side_files,
-    side_fingerprints,
-    side_physics,
+    saved_files_comparison,
     state,
+    version_fingerprints,
 )
-from rlregress.upgrade.both_versions import BothVersions, Executed, join_executed
+from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.framework_comparison import (
     FrameworkDifferences,
@@ -57,25 +57,27 @@ from rlregress.upgrade.framework_comparison import (
     find_unowned,
 )
 from rlregress.upgrade.inventory import Inventory, inventory
-from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.resolved import Pair, resolve
+from rlregress.upgrade.prepared_versions import PreparedVersion
+from rlregress.upgrade.requested import RequestedVersion
+from rlregress.upgrade.resolved import ResolvedPair, resolve
+from rlregress.upgrade.runtimes import Answers, Runtimes
 from rlregress.upgrade.script_comparison import compare_script
-from rlregress.upgrade.side_environments import Prepared
-from rlregress.upgrade.side_fingerprints import Fingerprint
-from rlregress.upgrade.sides import Answers, Sides
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.version_fingerprints import Fingerprint
 
 _FINISHED = ".finished"
 
 
-def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> Upgrade:
+def run(
+    options: Options, requested_versions: tuple[RequestedVersion, RequestedVersion] | None = None
+) -> Upgrade:
     """Judge an upgrade.
 
     Args:
-        sides: what the two versions are; None: as the options name them.
+        requested_versions: what the two versions are; None: as the options name them.
 
     Raises:
-        UserError: a side cannot be made, or cannot be asked.
+        UserError: a version cannot be made, or cannot be asked.
     """
     if options.script is not None and options.algorithms:
         raise UserError(
@@ -84,7 +86,7 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
         )
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
-    versions = sides or (requested.parse(options.old), requested.parse(options.new))
+    versions = requested_versions or (requested.parse(options.old), requested.parse(options.new))
     versions = requested.on_environment(*versions)
     pinned = affected.packages(*versions)
     adapters = affected.adapters(*versions, pinned, options.frameworks, options.script is not None)
@@ -117,14 +119,14 @@ def run(options: Options, sides: tuple[Requested, Requested] | None = None) -> U
 
 
 def _make_unjudged(
-    versions: tuple[Requested, Requested],
+    versions: tuple[RequestedVersion, RequestedVersion],
     how: str,
     pinned: frozenset[str],
     unjudged: Sequence[Entry],
 ) -> Upgrade:
     """Return an upgrade of which nothing was compared."""
     old, new = (
-        Prepared(version, current(label), how)
+        PreparedVersion(version, current(label), how)
         for label, version in zip(VERSIONS, versions, strict=True)
     )
     return Upgrade(
@@ -133,7 +135,7 @@ def _make_unjudged(
 
 
 def _judge_upgrade(
-    versions: tuple[Requested, Requested],
+    versions: tuple[RequestedVersion, RequestedVersion],
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
     options: Options,
@@ -145,7 +147,7 @@ def _judge_upgrade(
     """
     progress.begin(expected_stages.MAKING)
     pair = resolve(*versions, pinned, adapters, options.say)
-    old, new = side_environments.prepare_versions(pair, options.say, options.lend)
+    old, new = prepared_versions.prepare_versions(pair, options.say, options.lend)
     for line in (*old.lines, *new.lines):
         options.say(line)
     _check(old, new)
@@ -229,8 +231,8 @@ def _check_titles(titles: Iterable[str], options: Options) -> None:
             raise UserError(f"unknown scenario '{name}'; {nearest(name, scenarios)}")
 
 
-def _check(old: Prepared, new: Prepared) -> None:
-    pythons = [interpreters.python_of(side.side) for side in (old, new)]
+def _check(old: PreparedVersion, new: PreparedVersion) -> None:
+    pythons = [interpreters.python_of(version.runtime) for version in (old, new)]
     if pythons[0] != pythons[1]:
         raise UserError(
             f"the old version runs on Python {pythons[0]} and the new version on {pythons[1]}; "
@@ -241,8 +243,8 @@ def _check(old: Prepared, new: Prepared) -> None:
 
 @contextmanager
 def _open_work_folders(
-    old: Prepared,
-    new: Prepared,
+    old: PreparedVersion,
+    new: PreparedVersion,
     adapters: Sequence[Adapter],
     options: Options,
     script: Training | None,
@@ -254,7 +256,7 @@ def _open_work_folders(
     """
     shared = [state.own_digest(), state.machine()]
     shared += [script.key] if script is not None else []
-    states = [state.digest_state(side, adapters) for side in (old, new)]
+    states = [state.digest_state(version, adapters) for version in (old, new)]
     if options.keep is not None:
         with ExitStack() as stack:
             folders = []
@@ -308,8 +310,8 @@ class _Planned:
 
 
 def _compare_versions(
-    pair: Pair,
-    prepared: tuple[Prepared, Prepared],
+    pair: ResolvedPair,
+    prepared: tuple[PreparedVersion, PreparedVersion],
     differences: Inventory,
     folders: tuple[Path, Path],
     options: Options,
@@ -317,8 +319,8 @@ def _compare_versions(
 ) -> Upgrade:
     """Compare the script, details, trainings, files and physics of both versions."""
     old, new = prepared
-    with Sides((old.side, new.side), folders, options.workers, options.say) as sides:
-        both = BothVersions(sides, differences, options)
+    with Runtimes((old.runtime, new.runtime), folders, options.workers, options.say) as runtimes:
+        both = BothVersions(runtimes, differences, options)
         script_result, ran = None, []
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
@@ -329,7 +331,9 @@ def _compare_versions(
         left_out = [_list_skipped_families(adapter, ran, options) for adapter in pair.adapters]
         prints = _start_probes(both, pair.adapters, left_out)
         played = (
-            sides.run("physics", side_physics.play_environments) if pair.moves_physics else None
+            runtimes.run("physics", physics_comparison.play_environments)
+            if pair.changes_physics
+            else None
         )
         planned = _plan(both, pair.adapters, prints, left_out, prepared)
         files_of = pair.adapters if options.makes_old_files else ()
@@ -339,7 +343,7 @@ def _compare_versions(
             ran.append(executed)
         # last: where time is limited, trainings come first
         framework_results = _load_files(both, framework_results, files_of)
-        shifts = _compare_physics(played, options) if played is not None else []
+        environments = _compare_physics(played, options) if played is not None else []
     unowned = [] if script is not None else find_unowned(pair.adapters, differences)
     unused = _unused_names(differences, script_result, options)
     coverage_ = options.min_coverage
@@ -350,10 +354,10 @@ def _compare_versions(
         old=old.info,
         new=new.info,
         frameworks=tuple(framework_results),
-        physics=tuple(shifts),
+        physics=tuple(environments),
         script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
-        other_packages=tuple(both.list_others(unowned, join_executed(ran), shifts, unused)),
+        other_packages=tuple(both.list_others(unowned, join_executed(ran), environments, unused)),
         pinned=pair.pinned,
         min_coverage=coverage_,
         fail_on=options.fail_on,
@@ -370,9 +374,9 @@ def _start_probes(
     unknown_stage = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
     progress.expect([*details_, unknown_stage])
     return [
-        both.sides.run(
+        both.runtimes.run(
             "-".join([adapter.full_name, "details" if details else "no-details", *names]),
-            side_fingerprints.fingerprint,
+            version_fingerprints.fingerprint,
             adapter,
             details,
             until=options.until("details"),
@@ -386,7 +390,7 @@ def _plan(
     adapters: Sequence[Adapter],
     prints: Sequence[Answers],
     left_out: Sequence[Sequence[str]],
-    prepared: tuple[Prepared, Prepared],
+    prepared: tuple[PreparedVersion, PreparedVersion],
 ) -> list[_Planned]:
     """Return the planned comparison of each framework, when its details are probed."""
     options, differences = both.options, both.inventory
@@ -422,7 +426,7 @@ def _plan(
 
 def _compare_frameworks(
     both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
-) -> Iterator[tuple[OfFramework, Executed]]:
+) -> Iterator[tuple[OfFramework, ExecutedCode]]:
     """Yield the result of each framework, and what its trainings executed."""
     options = both.options
     adapters = [plan.own.adapter for plan in planned]
@@ -441,7 +445,7 @@ def _compare_frameworks(
         )
         framework_result, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
         to_train[number] = framework_result.to_train
-        built_in = [name for side in plan.own.prints for name in side.algorithms]
+        built_in = [name for version in plan.own.prints for name in version.algorithms]
         lacks = not_checked.sentences(plan.own.adapter, options, plan.left_out, built_in)
         extra = entries.list_one_sided(plan.one_sided, framework_result.name)
         yield (
@@ -461,8 +465,8 @@ def _load_files(
     options = both.options
     progress.begin(expected_stages.FILES)
     tasks = [
-        both.sides.between(
-            side_files.compare_files,
+        both.runtimes.between(
+            saved_files_comparison.compare_files,
             adapter,
             options.algorithms,
             _user_file(options) if adapter is files_of[0] else None,
@@ -484,7 +488,7 @@ def _load_files(
 
 
 def _list_skipped_families(
-    adapter: Adapter, ran: Sequence[Executed], options: Options
+    adapter: Adapter, ran: Sequence[ExecutedCode], options: Options
 ) -> list[str]:
     """Return the families of details that are not probed, as the command is about others."""
     names = options.algorithms if options.script is None else _list_executed_files(adapter, ran)
@@ -503,7 +507,7 @@ def _list_skipped_families(
     return sorted(other_families - words)
 
 
-def _list_executed_files(adapter: Adapter, ran: Sequence[Executed]) -> list[str]:
+def _list_executed_files(adapter: Adapter, ran: Sequence[ExecutedCode]) -> list[str]:
     """Return the framework's files of which a script executed functions."""
     return [
         file
@@ -552,15 +556,20 @@ def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, F
         return late, late
 
 
-def _compare_physics(played: Answers, options: Options) -> list[Moved]:
+def _compare_physics(played: Answers, options: Options) -> list[EnvironmentComparison]:
     """Environments that both versions have played in time."""
     try:
-        shifts = side_physics.compare_physics(played[0].result(), played[1].result())
+        environments = physics_comparison.compare_physics(played[0].result(), played[1].result())
     except OutOfTime as error:
         note_cut("physics")
-        shifts = [Moved(environment="physics", step=None, note=str(error), missing="old and new")]
-    options.say(f"physics: {sum(m.moves for m in shifts)} of {len(shifts)} environments differ")
-    return shifts
+        environments = [
+            EnvironmentComparison(
+                environment="physics", step=None, note=str(error), missing="old and new"
+            )
+        ]
+    differing = sum(environment.differs for environment in environments)
+    options.say(f"physics: {differing} of {len(environments)} environments differ")
+    return environments
 
 
 def _user_file(options: Options) -> dict[str, str] | None:
@@ -593,9 +602,16 @@ def _choose_trainings(
         in_new = set(old.algorithms if new.no_algorithms else new.algorithms)
         common_titles.append([*dict.fromkeys(n for n in (*old.algorithms, *new.algorithms)
                                      if n in in_old & in_new)])  # fmt: skip
-        sides = {"old": in_old - in_new, "new": in_new - in_old}
-        one_sided.append({name: side for side, names in sides.items() for name in sorted(names)})
-    families = {id.partition(".")[0] for pair in probes for side in pair for id, _ in side.found}
+        differing_names = {"old": in_old - in_new, "new": in_new - in_old}
+        one_sided.append(
+            {name: label for label, names in differing_names.items() for name in sorted(names)}
+        )
+    families = {
+        id.partition(".")[0]
+        for pair in probes
+        for fingerprint in pair
+        for id, _ in fingerprint.found
+    }
     names = [n for names in (*one_sided, *common_titles) for n in names]
     if not is_over():
         _check_titles([*names, *(families & _algorithms())], options)
@@ -604,14 +620,14 @@ def _choose_trainings(
         for adapter, names in zip(adapters, common_titles, strict=True)
     ]
     return trainings, [
-        {n: side for n, side in titles.items() if options.traces(n)} for titles in one_sided
+        {n: label for n, label in titles.items() if options.traces(n)} for titles in one_sided
     ]
 
 
 def _judge_returns(
     framework_result: OfFramework,
     adapter: Adapter,
-    sides: tuple[Prepared, Prepared],
+    versions: tuple[PreparedVersion, PreparedVersion],
     options: Options,
 ) -> OfFramework:
     names = framework_result.to_train
@@ -623,8 +639,8 @@ def _judge_returns(
         return framework_result
     options.say(f"{adapter.name}: trainings of {', '.join(names)} on the new version")
     folder = options.report / f"returns-{adapter.name}"
-    old, new = (prepared.side for prepared in sides)
-    trained = GateOptions(folder, one_look=options.one_look, workers=options.workers)
+    old, new = (prepared.runtime for prepared in versions)
+    trained = CheckOptions(folder, one_look=options.one_look, workers=options.workers)
     try:
         verdict = return_gate.judge(adapter, names, (old, new), trained, options.say)
     except OutOfTime:

@@ -22,9 +22,9 @@ from typing import TypeVar
 from rlregress.model.code import (
     ADDED,
     BODY,
-    CHANGED,
+    CODE_CHANGED,
+    CODE_MOVED,
     MODULE,
-    MOVED,
     REMOVED,
     WORDING,
     Changed,
@@ -74,10 +74,10 @@ _SPEAKERS = ("log", "warn")
 
 
 def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
-    """Functions that differ between the packages of two sides.
+    """Functions that differ between the packages of two versions.
 
     Args:
-        old, new: folders of the packages on either side.
+        old, new: folders of the packages on either version.
     """
     old_files, new_files = map_sources(old), map_sources(new)
     differing: list[Changed] = []
@@ -87,10 +87,10 @@ def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
         texts = [path.read_bytes() if path is not None else None for path in paths]
         if texts[0] != texts[1]:
             child_processes.check_time()
-            sides = _read_both(texts)
-            differing += _compare_file(file, paths, sides)
-            for names, side in zip(classes, sides, strict=True):
-                names |= set(side)
+            versions = _read_both(texts)
+            differing += _compare_file(file, paths, versions)
+            for names, version in zip(classes, versions, strict=True):
+                names |= set(version)
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
     marked = [replace(function, within=_class(function) in stayed) for function in differing]
@@ -149,7 +149,7 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
             del remaining[added.key]
             if removed.old is not None and added.new is not None:
                 # the same code may mean something else among the names of another file
-                how = MOVED if removed.old.code == added.new.code else CHANGED
+                how = CODE_MOVED if removed.old.code == added.new.code else CODE_CHANGED
                 paths = removed.paths[0], added.paths[1]
                 remaining[added.key] = Changed(
                     file=added.file,
@@ -208,9 +208,9 @@ def map_sources(folders: Sequence[str]) -> dict[str, Path]:
 def _compare_file(
     file: str,
     paths: tuple[Path | None, Path | None],
-    sides: Sequence[Mapping[str, Function]],
+    versions: Sequence[Mapping[str, Function]],
 ) -> Iterator[Changed]:
-    old, new = sides
+    old, new = versions
     for name in sorted(set(old) | set(new)):
         old_piece, new_piece = old.get(name), new.get(name)
         if old_piece is None or new_piece is None:
@@ -231,7 +231,7 @@ def _compare_file(
                 )
         elif old_piece.code != new_piece.code or _reordered(old_piece, new_piece):
             yield Changed(
-                file=file, name=name, how=CHANGED, old=old_piece, new=new_piece, paths=paths
+                file=file, name=name, how=CODE_CHANGED, old=old_piece, new=new_piece, paths=paths
             )
         elif old_piece.whole != new_piece.whole:
             yield Changed(
@@ -245,8 +245,8 @@ def _reordered(old: Function, new: Function) -> bool:
         name_.rpartition(" ")[2] for name_ in new.defines
     }
     orders = [
-        [name_ for name_ in side.defines if name_.rpartition(" ")[2] in shared]
-        for side in (old, new)
+        [name_ for name_ in version.defines if name_.rpartition(" ")[2] in shared]
+        for version in (old, new)
     ]
     return orders[0] != orders[1]
 

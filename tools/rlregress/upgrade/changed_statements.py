@@ -75,7 +75,7 @@ def difference(piece: Changed) -> Difference:
     raising: list[tuple[int, int]] = []
     unmeasured = 0
     differing: list[list[Statement]] = [[], []]
-    codes = [[(statement.where, statement.code) for statement in side] for side in (old, new)]
+    codes = [[(statement.where, statement.code) for statement in version] for version in (old, new)]
     matcher = difflib.SequenceMatcher(None, codes[0], codes[1], autojunk=False)
     for how, begin, end, first, last in matcher.get_opcodes():
         if how == "equal":
@@ -114,8 +114,8 @@ def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[
         name for statement in (*gone, *come) for name in statement.binds if not statement.defines
     }
     defined = [
-        {n for statement in side if statement.defines for n in statement.binds}
-        for side in (gone, come)
+        {n for statement in version if statement.defines for n in statement.binds}
+        for version in (gone, come)
     ]
     return frozenset(bound | (defined[0] & defined[1]))
 

@@ -1,6 +1,6 @@
 """Packages that only one version installs: found offline, from the metadata of distributions.
 
-A side stands on the installed environment and on what the other side needs, too. A fresh
+A version stands on the installed environment and on what the other version needs, too. A fresh
 environment of one version has less: what its own packages require, and what they require in turn.
 """
 
@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress.errors import UserError
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import distribution_metadata, interpreters
 from rlregress.upgrade.distribution_metadata import Distributions
 
@@ -26,10 +26,10 @@ class Absent:
     """Distributions that one version does not install and the other does.
 
     Attributes:
-        direct: what a package requires that both sides have, or the other side's user.
+        direct: what a package requires that both versions have, or the other version's user.
         below: distributions that only those require in turn.
         modules: what is imported from them and from nothing else; dotted names.
-        users: packages that require ``direct`` on the other side and are on this one, too.
+        users: packages that require ``direct`` on the other version and are on this one, too.
         needed: distributions that stay, because the suite itself needs them.
     """
 
@@ -40,19 +40,19 @@ class Absent:
     needed: tuple[str, ...] = ()
 
 
-def on_path(side: Side) -> Distributions:
-    """Return canonical name -> the distribution that a side finds."""
-    found = dict(interpreters.distributions(side.python))
-    for path in reversed(side.paths):
+def on_path(runtime: Runtime) -> Distributions:
+    """Return canonical name -> the distribution that a version finds."""
+    found = dict(interpreters.distributions(runtime.python))
+    for path in reversed(runtime.paths):
         found.update(distribution_metadata.in_folder(Path(path)))
     return found
 
 
-def versions_on(side: Side) -> dict[str, str]:
-    """Return name -> version of everything on a side that is not hidden, "python" included."""
-    versions = distribution_metadata.versions(on_path(side))
-    shown = {name: version for name, version in versions.items() if name not in side.hidden}
-    return {"python": interpreters.python_of(side), **shown}
+def versions_on(runtime: Runtime) -> dict[str, str]:
+    """Return name -> version of everything on a version that is not hidden, "python" included."""
+    versions = distribution_metadata.versions(on_path(runtime))
+    shown = {name: version for name, version in versions.items() if name not in runtime.hidden}
+    return {"python": interpreters.python_of(runtime), **shown}
 
 
 def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
@@ -90,9 +90,9 @@ def find_absent(
     hidden.
 
     Args:
-        own, other_requirements: requirements of this side and of the other one.
-        distributions: what this side finds, and what the other one finds.
-        suite: requirements of what the suite runs on a side.
+        own, other_requirements: requirements of this version and of the other one.
+        distributions: what this version finds, and what the other one finds.
+        suite: requirements of what the suite runs on a version.
         lend: distributions that stay, with all that they require.
     """
     own_distributions, other_distributions = distributions
@@ -117,9 +117,9 @@ def find_absent(
     )
 
 
-def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
-    """Raise UserError for a distribution that neither side has."""
-    names = {name for side in sides for name in side}
+def check_lent(lend: Sequence[str], distributions: Iterable[Distributions]) -> None:
+    """Raise UserError for a distribution that neither version has."""
+    names = {name for version_distributions in distributions for name in version_distributions}
     for name in lend:
         if canonicalize_name(name) not in names:
             raise UserError(
@@ -129,7 +129,7 @@ def check_lent(lend: Sequence[str], sides: Iterable[Distributions]) -> None:
 
 
 def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
-    """Return whether it is a user's own, on both sides as it is."""
+    """Return whether it is a user's own, on both versions as it is."""
     return bool(distribution.read_text("direct_url.json"))
 
 

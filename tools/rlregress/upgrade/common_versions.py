@@ -1,4 +1,4 @@
-"""Versions that both sides have in common: beside what they pin, nothing else need differ.
+"""Package versions that old and new have in common: beside what they pin, nothing else need differ.
 
 Each version is resolved by itself. Where the two have different versions of a package, both are
 resolved again and prefer the older one, as mostly an upper bound makes the difference. What still
@@ -30,10 +30,10 @@ _FORMAT = 2
 
 
 def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
-    """Return the versions of both sides: stored ones if they still hold, or new ones.
+    """Return the packages of old and new: stored ones if they still hold, or new ones.
 
     Raises:
-        UserError: a side cannot be resolved.
+        UserError: a version cannot be resolved.
     """
     inputs = {label: asdict(x) for label, x in problems.items()}
     text = json.dumps([_FORMAT, inputs], default=sorted)
@@ -50,11 +50,11 @@ def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[st
         return {}
     say(f"resolving {', '.join(x.text for x in problems.values())}")
     resolved = resolve_together(problems, say)
-    names = sorted({name for side in resolved.values() for name in side.rows})
+    names = sorted({name for version in resolved.values() for name in version.rows})
     # what it stands on: another version there may ask for another answer
     below = {name: installed.version(name) for name in names}
     path.parent.mkdir(parents=True, exist_ok=True)
-    rows = {label: asdict(side) for label, side in resolved.items()}
+    rows = {label: asdict(version) for label, version in resolved.items()}
     write_atomically(path, json.dumps({"sides": rows, "below": below}))
     return resolved
 
@@ -62,17 +62,17 @@ def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[st
 def resolve_together(
     by_version: Mapping[str, Problem], say: cached_folders.Say
 ) -> dict[str, Resolved]:
-    """The versions of every side, and of two sides the same where they can be.
+    """Return the packages of old, of new, or of both, then the same where they can be.
 
     Raises:
-        UserError: a side cannot be resolved.
+        UserError: a version cannot be resolved.
     """
     with ThreadPoolExecutor() as pool:
         answers = pool.map(
             lambda problem: version_resolution.resolve(problem, say), by_version.values()
         )
         solved = dict(zip(by_version, answers, strict=True))
-    resolved = {label: side for label, (_, side) in solved.items()}
+    resolved = {label: version for label, (_, version) in solved.items()}
     if len(resolved) < 2:
         return resolved
     problems = [problem for problem, _ in solved.values()]
@@ -85,8 +85,8 @@ def resolve_together(
     }:
         preferred |= older
         with ThreadPoolExecutor() as pool:
-            sides = [*pool.map(Problem.solved, problems, [preferred] * len(problems))]
-        resolved = dict(zip(resolved, sides, strict=True))
+            solutions = [*pool.map(Problem.solved, problems, [preferred] * len(problems))]
+        resolved = dict(zip(resolved, solutions, strict=True))
     return _join(by_version, resolved)
 
 
@@ -100,9 +100,9 @@ def _pinned_apart(old: Problem, new: Problem) -> set[str]:
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
-    """Return the older version of each package that the two sides have in different versions."""
+    """Return the older version of each package that old and new have in different versions."""
     versions, new_versions = (
-        version_resolution.versions(side.rows.values()) for side in (old, new)
+        version_resolution.versions(version.rows.values()) for version in (old, new)
     )
     older = {}
     for name in versions.keys() & new_versions.keys():
@@ -115,7 +115,7 @@ def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
 
 
 def _join(problems: Mapping[str, Problem], resolved: dict[str, Resolved]) -> dict[str, Resolved]:
-    """Both sides, each with what only the other needs, and a note of what stays apart."""
+    """Both versions, each with what only the other needs, and a note of what stays apart."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]
     users = version_resolution.versions(pins).keys()
@@ -126,8 +126,8 @@ def _join(problems: Mapping[str, Problem], resolved: dict[str, Resolved]) -> dic
         new = replace(new, rows={**shared, **new.rows})
     differing = sorted(_older_versions(old, new).keys() - users)
     if differing:
-        versions = [version_resolution.versions(side.rows.values()) for side in (old, new)]
+        versions = [version_resolution.versions(version.rows.values()) for version in (old, new)]
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
-        note = f"the sides differ in {words}: no one version fits both"
-        old, new = (replace(side, notes=(*side.notes, note)) for side in (old, new))
+        note = f"old and new differ in {words}: no one version fits both"
+        old, new = (replace(version, notes=(*version.notes, note)) for version in (old, new))
     return dict(zip(resolved, (old, new), strict=True))

@@ -12,7 +12,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin as errors
 from rlregress.model.differences import MINUTES
-from rlregress.model.explain import Repeated, elsewhere, seeded_lines, unsteady
+from rlregress.model.explain import Repeated, list_other_activity, seeded_lines, unsteady
 from rlregress.model.recorded_traces import (
     VERSIONS,
     Comparison,
@@ -105,14 +105,14 @@ def compare_once(name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
     missing = explain_missing(name, old, new)
     if missing is not None:
         return missing
-    for label, side in (("old", old), ("new", new)):
-        recording_processes.check_trained(side, label)
+    for label, trace in (("old", old), ("new", new)):
+        recording_processes.check_trained(trace, label)
     _check_imports(old, new)
     return compare_with_ends(old, new)
 
 
 def diverges(comparison: Comparison | NotTraced) -> bool:
-    """Return whether both sides have to be recorded once more."""
+    """Return whether both versions have to be recorded once more."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
 
@@ -140,7 +140,7 @@ def describe_compared(
     new: Trace,
     repetitions: tuple[Repeated, Repeated] | None,
 ) -> Traced:
-    """The training on both sides, with whether its traces repeat themselves.
+    """The training on both versions, with whether its traces repeat themselves.
 
     Traces of two processes that are equal to the bit repeat each other: what is out of control in
     a training would have parted them.
@@ -150,7 +150,7 @@ def describe_compared(
     """
     if repetitions is not None:
         old, new = (repetition.trace for repetition in repetitions)
-    seeded = [*_describe_seeding(old, new), *elsewhere(new)]
+    seeded = [*_describe_seeding(old, new), *list_other_activity(new)]
     if repetitions is None:
         return Traced(
             name=name,
@@ -184,7 +184,7 @@ def report_too_late(training: Training, minutes: float) -> NotTraced:
     """A training that was not recorded in time."""
     why = f"not compared: {MINUTES} {minutes:g} were over"
     return NotTraced(
-        name=training.name, sides={"old": why, "new": why}, supported={"old": True, "new": True}
+        name=training.name, reasons={"old": why, "new": why}, supported={"old": True, "new": True}
     )
 
 
@@ -219,7 +219,7 @@ def name_first_difference(training: Training, comparison: Comparison | NotTraced
 
 
 def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
-    """The training again and again, with the numbers of one event moved by one unit."""
+    """The training again and again, with the numbers of one event changed by one unit."""
     return [
         replace(
             training,
@@ -256,7 +256,7 @@ def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     if ends_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
         return comparison
     old_events, new_events = (
-        [e for e in side.events if e.kind not in ("final", *INCIDENTAL)] for side in (old, new)
+        [e for e in trace.events if e.kind not in ("final", *INCIDENTAL)] for trace in (old, new)
     )
     last = min(len(old_events), len(new_events))
     ends = [next(iter(events[last:]), None) for events in (old_events, new_events)]
@@ -273,50 +273,52 @@ def ends_alike(old: Trace, new: Trace) -> bool:
     return _error(old) == _error(new)
 
 
-def _error(side: Trace) -> str:
-    if not side.failure:
+def _error(trace: Trace) -> str:
+    if not trace.failure:
         return ""
-    return side.error.get("type") or last_words(side.failure).partition(":")[0]
+    return trace.error.get("type") or last_words(trace.failure).partition(":")[0]
 
 
-def has_own_error(side: Trace) -> bool:
+def has_own_error(trace: Trace) -> bool:
     """Return whether the code under test, or the script, has ended the training with an error."""
-    return bool(side.failure) and side.error.get("origin") == errors.TRACED
+    return bool(trace.failure) and trace.error.get("origin") == errors.TRACED
 
 
-def note_plain_end(side: Trace, plain: Trace) -> Trace:
+def note_plain_end(trace: Trace, plain: Trace) -> Trace:
     """The trace of a training that failed, with how it ends without a recorder."""
     ends = last_words(plain.failure) if plain.failure else "the training ends well"
-    return replace(side, header={**side.header, "plain": "" if ends_alike(side, plain) else ends})
+    return replace(
+        trace, header={**trace.header, "plain": "" if ends_alike(trace, plain) else ends}
+    )
 
 
-def _fails(side: Trace) -> bool:
+def _fails(trace: Trace) -> bool:
     """Return whether it fails by an error of its own, without a recorder, too."""
-    return has_own_error(side) and not side.header.get("plain")
+    return has_own_error(trace) and not trace.header.get("plain")
 
 
-def _is_completed(side: Trace) -> bool:
-    return not side.failure and not side.header.get("not_offered")
+def _is_completed(trace: Trace) -> bool:
+    return not trace.failure and not trace.header.get("not_offered")
 
 
 def find_crash(old: Trace, new: Trace) -> Crash | None:
-    """How the code under test fails on one side, where the other trains to its end."""
-    for label, side, opposite in (("old", old, new), ("new", new, old)):
-        if _fails(side) and _is_completed(opposite):
-            values = {key: side.error.get(key, "") for key in ("error", "at", "by")}
-            executed = side if "functions" in side.header else None
-            return Crash(side=label, executed=executed, **values)
+    """How the code under test fails on one version, where the other trains to its end."""
+    for label, trace, opposite in (("old", old, new), ("new", new, old)):
+        if _fails(trace) and _is_completed(opposite):
+            values = {key: trace.error.get(key, "") for key in ("error", "at", "by")}
+            executed = trace if "functions" in trace.header else None
+            return Crash(label=label, executed=executed, **values)
     return None
 
 
 def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
-    """Describe the change of when gymnasium's vector environments reset, if both sides span it.
+    """Describe the change of when gymnasium's vector environments reset, if both versions span it.
 
     Source: the notes on release 1.0.0 of gymnasium.
     """
-    versions = [str(side.header.get("versions", {}).get("gymnasium", "")) for side in (old, new)]
+    versions = [str(trace.header.get("versions", {}).get("gymnasium", "")) for trace in (old, new)]
     vector = any(
-        event.name.startswith("VectorEnv.") for side in (old, new) for event in side.events
+        event.name.startswith("VectorEnv.") for trace in (old, new) for event in trace.events
     )
     before = [version.startswith("0.") for version in versions]
     if not vector or not all(versions) or before[0] == before[1]:
@@ -329,67 +331,68 @@ def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
 
 def _describe_errors(old: Trace, new: Trace) -> list[str]:
     return [
-        f"{in_words(label)} breaks off with an error: {last_words(side.failure)}"
-        for label, side in (("old", old), ("new", new))
-        if side.failure
+        f"{in_words(label)} breaks off with an error: {last_words(trace.failure)}"
+        for label, trace in (("old", old), ("new", new))
+        if trace.failure
     ]
 
 
 def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
-    """Why a training cannot be compared with the other side; None if it can.
+    """Why a training cannot be compared with the other version; None if it can.
 
-    An error of the code under test is a way to train, too, unless both sides end in the same one:
-    then it says nothing of what comes after. One that comes before anything is trained leaves
-    nothing to compare with a side that trains.
+    An error of the code under test is a way to train, too, unless both versions end in the same
+    one: then it says nothing of what comes after. One that comes before anything is trained leaves
+    nothing to compare with a version that trains.
     """
-    failed = [side for side in (old, new) if _fails(side)]
-    completed = [side for side in (old, new) if _is_completed(side)]
+    failed = [trace for trace in (old, new) if _fails(trace)]
+    completed = [trace for trace in (old, new) if _is_completed(trace)]
     if len(failed) == 2 and not ends_alike(old, new):
         return None
     if len(failed) == len(completed) == 1 and failed[0].has_begun:
         return None
-    sides, supported = {}, {}
-    for label, side in (("old", old), ("new", new)):
-        missing = str(side.header.get("not_offered", ""))
+    reasons, supported = {}, {}
+    for label, trace in (("old", old), ("new", new)):
+        missing = str(trace.header.get("not_offered", ""))
         supported[label] = not missing
         if missing:
-            sides[label] = f"not offered there: {missing}"
-        elif side.failure:
-            sides[label] = (
-                f"{_describe_failure(side)}: {last_words(side.failure)}{_describe_plain_end(side)}"
+            reasons[label] = f"not offered there: {missing}"
+        elif trace.failure:
+            reasons[label] = (
+                f"{_describe_failure(trace)}: {last_words(trace.failure)}"
+                f"{_describe_plain_end(trace)}"
             )
     return (
-        NotTraced(name=name, sides=sides, supported=supported, crash=find_crash(old, new))
-        if sides
+        NotTraced(name=name, reasons=reasons, supported=supported, crash=find_crash(old, new))
+        if reasons
         else None
     )
 
 
 def report_unsupported(name: str, why: str) -> NotTraced:
     """A training that neither version has."""
-    sides = dict.fromkeys(VERSIONS, f"not offered there: {why}")
-    return NotTraced(name=name, sides=sides, supported=dict.fromkeys(VERSIONS, False))
+    reasons = dict.fromkeys(VERSIONS, f"not offered there: {why}")
+    return NotTraced(name=name, reasons=reasons, supported=dict.fromkeys(VERSIONS, False))
 
 
-def _describe_failure(side: Trace) -> str:
+def _describe_failure(trace: Trace) -> str:
     """In words, whose error it was."""
-    error_origin = side.error.get("origin")
+    error_origin = trace.error.get("origin")
     if error_origin == errors.RECORDER or (
-        error_origin == errors.TRACED and side.header.get("plain")
+        error_origin == errors.TRACED and trace.header.get("plain")
     ):
         return "this suite's recorder failed"
-    if error_origin == errors.SUITE and not side.header.get("job", {}).get("script"):
+    if error_origin == errors.SUITE and not trace.header.get("job", {}).get("script"):
         return "this suite's training does not fit that version"
     return "it ended in an error"
 
 
-def _describe_plain_end(side: Trace) -> str:
-    ends = side.header.get("plain")
+def _describe_plain_end(trace: Trace) -> str:
+    ends = trace.header.get("plain")
     return f"; without recording: {ends}" if ends else ""
 
 
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
-    """In words, what the tracer seeded on either side."""
+    """In words, what the tracer seeded on either version."""
     old_lines, new_lines = seeded_lines(old), seeded_lines(new)
     if old_lines == new_lines:
         return old_lines
@@ -402,7 +405,7 @@ def _describe_seeding(old: Trace, new: Trace) -> list[str]:
 def _check_imports(old: Trace, new: Trace) -> None:
     """Raise UserError if a script imported nothing that differs."""
     imported = {
-        label: side.header.get("modules", {}) for label, side in (("old", old), ("new", new))
+        label: trace.header.get("modules", {}) for label, trace in (("old", old), ("new", new))
     }
     for label, modules in imported.items():
         if modules and not any(modules.values()) and not {"old": old, "new": new}[label].failure:

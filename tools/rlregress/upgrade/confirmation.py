@@ -1,4 +1,4 @@
-"""An alarm confirms itself: the old side is trained again before a new one is said to be worse.
+"""An alarm confirms itself: the old version is trained again before a new one is said to be worse.
 
 The stored runs that raised the alarm are one sample of the old code, made at one time on one
 machine; an unlucky sample rings every night. So the cells that fell are trained on the old version
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from rlregress.gate import baseline_runs
-from rlregress.gate.judging import find_worst_returns
+from rlregress.check import baseline_runs
+from rlregress.check.judging import find_worst_returns
 from rlregress.model.quantities import CRITIC, quantity_of, returns_scale
 from rlregress.model.verdict import INCONCLUSIVE, REGRESSED
 from rlregress.training.cell import Cell

@@ -23,10 +23,10 @@ from rlregress.errors import UserError
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cost
 from rlregress.trace import child_processes, recording_processes, trace_reader
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import expected_stages
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.runtimes import Runtimes
 
 #: turns of both versions, the first of which warms up; those that count, at least.
 _TURNS, _LEAST = 9, 3
@@ -44,7 +44,7 @@ def limit_seconds(spent: float) -> float:
 
 
 def measure_costs(
-    sides: Sides,
+    runtimes: Runtimes,
     trainings: Iterable[Training],
     compared: Iterable[Traced],
     not_compared: Iterable[NotTraced],
@@ -61,7 +61,7 @@ def measure_costs(
     one_sided = [
         Cost(name=training.name, why="recorded on one version only")
         for training in not_compared
-        if len(training.sides) == 1
+        if len(training.reasons) == 1
     ]
     by_name: dict[str, Traced] = {}
     for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
@@ -82,7 +82,7 @@ def measure_costs(
         # turns end with the time; the processes have to start before
         whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
         progress.begin(expected_stages.COSTS, size=whole + progress.stored_durations().start)
-    measurements = sides.between(_timed, timed, seconds).result() if timed else []
+    measurements = runtimes.between(_timed, timed, seconds).result() if timed else []
     return (*measurements, *late, *one_sided)
 
 
@@ -91,7 +91,7 @@ def _cpu(trace: Trace) -> float:
 
 
 def _timed(
-    sides: tuple[Side, Side], _: object, trainings: Sequence[Training], seconds: float
+    runtimes: tuple[Runtime, Runtime], _: object, trainings: Sequence[Training], seconds: float
 ) -> list[Cost]:
     """Measure the costs of trainings on both versions, in as many turns as time allows."""
     until = time.time() + seconds
@@ -100,37 +100,39 @@ def _timed(
         previous = ""
         for turn in range(_TURNS):
             for number, training in enumerate(trainings):
-                for side, version_jobs in enumerate(jobs):
-                    output = str(Path(folder) / f"{turn}-{number}-{side}")
+                for position, version_jobs in enumerate(jobs):
+                    output = str(Path(folder) / f"{turn}-{number}-{position}")
                     # images of a scenario do not fit into the memory of a machine
                     large = " " not in training.name
                     turns = {"after": previous, "until": until, "large": large}
                     job = {**training.job, "name": training.name, "output": output,
                            "plain": math.ceil(seconds) + 60, "timed": turns,
-                           "first": len(sides[side].paths)}  # fmt: skip
+                           "first": len(runtimes[position].paths)}  # fmt: skip
                     version_jobs.append(job)
                     previous = output
-        list(pool.map(_run, sides, jobs, [until, until], [folder, folder], VERSIONS))
+        list(pool.map(_run, runtimes, jobs, [until, until], [folder, folder], VERSIONS))
         return [
             _cost(training.name, Path(folder), number) for number, training in enumerate(trainings)
         ]
 
 
 def _run(
-    side: Side, jobs: Sequence[Mapping[str, Any]], until: float, output: str, mark: str
+    runtime: Runtime, jobs: Sequence[Mapping[str, Any]], until: float, output: str, mark: str
 ) -> None:
     path = Path(output) / f"jobs-{mark}.json"
     path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
     folder = None if jobs[0].get("script") else output
-    command = recording_processes.start("batch", side, path)
-    child_processes.follow(command, side.environment(), folder, lambda _: None)
+    command = recording_processes.start("batch", runtime, path)
+    child_processes.follow(command, runtime.environment(), folder, lambda _: None)
 
 
 def _cost(name: str, folder: Path, number: int) -> Cost:
     headers = []
     for turn in range(1, _TURNS):
         try:
-            pair = [trace_reader.load(folder / f"{turn}-{number}-{side}") for side in (0, 1)]
+            pair = [
+                trace_reader.load(folder / f"{turn}-{number}-{position}") for position in (0, 1)
+            ]
         except UserError:
             # time was over
             break

@@ -342,7 +342,7 @@ def piece_executions(
 
     Args:
         executed: training -> trace, of the old and of the new version.
-        probed: file and function -> details whose probes have executed it, on both sides.
+        probed: file and function -> details whose probes have executed it, on both versions.
         folders: of the new version's code.
     """
     old, new = (ExecutedCode(traces) for traces in executed)
@@ -351,10 +351,10 @@ def piece_executions(
     executions = []
     progress.begin(STAGE, len(pieces))
     for function in pieces:
-        side, own = (old, function.old) if function.how == REMOVED else (new, function.new)
-        trainings = tuple(side.trainings(function))
-        one_way = tuple(side.skipped(function, own)) if trainings and own is not None else ()
-        missed = side.missed(function, users) if trainings else Missed()
+        version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
+        trainings = tuple(version.trainings(function))
+        one_way = tuple(version.skipped(function, own)) if trainings and own is not None else ()
+        missed = version.missed(function, users) if trainings else Missed()
         one_way += tuple(
             Branch(file=function.file, line=first, function="", summary="this change never ran")
             for first, _ in missed.spans
@@ -367,7 +367,7 @@ def piece_executions(
                 details=tuple(probed.get(function.key, ())),
                 one_way=one_way,
                 algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
-                elsewhere="" if trainings else starters.get(function.file, ""),
+                starter="" if trainings else starters.get(function.file, ""),
                 missed=missed.reason,
                 share=missed.share,
             )
@@ -381,6 +381,6 @@ def _starters(traces: Iterable[Trace]) -> dict[str, str]:
     return {
         str(row["file"]): str(row["class"])
         for trace in traces
-        for row in trace.elsewhere
+        for row in trace.other_activity
         if row.get("what") == "process" and row.get("file")
     }

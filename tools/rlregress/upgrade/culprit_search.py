@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 from rlregress import progress
-from rlregress.model.code import CHANGED, Changed
+from rlregress.model.code import CODE_CHANGED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Trace, Traced
-from rlregress.model.upgrade_result import Cause
+from rlregress.model.upgrade_result import Culprits
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.delta_debugging import (
-    EarlierCauses,
+    EarlierCulprits,
     Group,
     Search,
     find_functions_at,
@@ -52,23 +52,25 @@ def expected_recordings(functions: float, is_later: bool = False) -> float:
     return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
 
 
-def add_one_sided_functions(cause: Cause, functions: Sequence[Changed]) -> Cause:
-    """The cause with the functions of one side alone that its own name, and those that these name.
+def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) -> Culprits:
+    """Add to a culprit the functions of one version that its own name, and those that these name.
 
     They cannot be reverted by themselves: they come and go with what calls them.
     """
     alone = [
-        function for function in functions if function.how != CHANGED and not function.at_import
+        function
+        for function in functions
+        if function.how != CODE_CHANGED and not function.at_import
     ]
-    unnamed = [function for function in alone if function not in cause.functions]
+    unnamed = [function for function in alone if function not in culprits.functions]
     new: list[Changed] = []
-    named = list(cause.functions)
+    named = list(culprits.functions)
     while named:
         called = [function for function in unnamed if _calls(named[0], function)]
         new += called
         unnamed = [function for function in unnamed if function not in called]
         named = [*named[1:], *called]
-    return replace(cause, new=tuple(new))
+    return replace(culprits, new=tuple(new))
 
 
 @cache
@@ -98,7 +100,7 @@ def _has_imported(caller: Changed, function: Changed) -> bool:
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
     files = zip(caller.paths, VERSIONS, strict=True)
     imports_by_version = [
-        _imports(path, caller.file_on(side)) for path, side in files if path is not None
+        _imports(path, caller.file_on(label)) for path, label in files if path is not None
     ]
     return any(
         module == f"{imported_module}/{imported_name}"
@@ -134,7 +136,7 @@ def search_culprits(
     record: Record,
     limit: float = LIMIT,
     until: float | None = None,
-) -> dict[str, Cause]:
+) -> dict[str, Culprits]:
     """Training -> what makes it part.
 
     A few at once are searched, one of every place where trainings part before the others. The later
@@ -159,10 +161,10 @@ def search_culprits(
     # one of each place before the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
     ran = {training.name: list_revertible(training, functions) for training in order}
-    by_name: dict[str, Cause] = {}
+    by_name: dict[str, Culprits] = {}
     size = WAVE
     while order:
-        earlier = EarlierCauses.collect(by_name.values())
+        earlier = EarlierCulprits.collect(by_name.values())
         order.sort(key=lambda item: earlier.knows(ran[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
@@ -181,7 +183,7 @@ def _run(
     trainings: Mapping[str, Training],
     record: Record,
     limit: float,
-    by_name: dict[str, Cause],
+    by_name: dict[str, Culprits],
     expected: Mapping[str, float],
     later: float,
 ) -> float:
@@ -239,7 +241,7 @@ def _send(
     looking: Search,
     traces: Mapping[Group, Trace] | None,
     requested: dict[str, list[Group]],
-    by_name: dict[str, Cause],
+    by_name: dict[str, Culprits],
 ) -> None:
     try:
         requested[name] = next(looking) if traces is None else looking.send(traces)

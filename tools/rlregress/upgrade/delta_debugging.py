@@ -19,9 +19,9 @@ from functools import cache
 from pathlib import Path
 
 from rlregress.inside import bindings
-from rlregress.model.code import CHANGED, Changed, Function
+from rlregress.model.code import CODE_CHANGED, Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
-from rlregress.model.upgrade_result import Cause
+from rlregress.model.upgrade_result import Culprits
 from rlregress.source import UNREADABLE, read_text
 from rlregress.trace.child_processes import last_words
 from rlregress.upgrade.compared_trainings import Training, compare_with_ends
@@ -33,12 +33,12 @@ _DEPTHS = 3
 #: functions that are named together, of all that are reverted at once.
 _FEW = 5
 #: outcomes of a trial: it trains as the old version does, as the new one, otherwise, or fails.
-_AS_OLD, _AS_NEW, _ELSEWHERE, _FAILED = "as old", "as new", "elsewhere", "failed"
+_AS_OLD, _AS_NEW, _LIKE_NEITHER, _FAILED = "as old", "as new", "like neither", "failed"
 
 Group = tuple[Changed, ...]
 #: yields groups to revert, is sent the trace of each as far as there are recordings left, and
-#: returns the cause.
-Search = Generator[list[Group], Mapping[Group, Trace], "Cause"]
+#: returns the culprits.
+Search = Generator[list[Group], Mapping[Group, Trace], "Culprits"]
 
 
 def find_functions_at(
@@ -48,23 +48,23 @@ def find_functions_at(
     if first is None:
         return ()
     frames = []
-    for event, side in ((first.new, "new"), (first.old, "old")):
+    for event, label in ((first.new, "new"), (first.old, "old")):
         if event is not None and event.file:
-            frames.append((side, event.file, event.line))
-            frames += [(side, caller.file, caller.line) for caller in event.callers]
+            frames.append((label, event.file, event.line))
+            frames += [(label, caller.file, caller.line) for caller in event.callers]
     return _find_innermost(frames, list(functions))
 
 
 def _find_innermost(
     frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
 ) -> tuple[Changed, ...]:
-    """The functions that frames (side, file, line) stand in, the innermost of each."""
+    """The functions that frames (version, file, line) stand in, the innermost of each."""
     nearest = []
-    for side, file, line in frames:
+    for label, file, line in frames:
         inside = [
-            f for f in functions if f.file_on(side) == file and _holds(getattr(f, side), line)
+            f for f in functions if f.file_on(label) == file and _holds(getattr(f, label), line)
         ]
-        nearest += sorted(inside, key=lambda f: -getattr(f, side).first)[:1]
+        nearest += sorted(inside, key=lambda f: -getattr(f, label).first)[:1]
     return tuple(dict.fromkeys(nearest))
 
 
@@ -79,31 +79,45 @@ def _holds(function: Function | None, line: int) -> bool:
 
 
 @dataclass(frozen=True)
-class EarlierCauses:
+class EarlierCulprits:
     """The results of the searches of other trainings.
 
     Attributes:
-        moving: functions that move one of them.
-        still: others, which do nothing in one of them.
+        influencing: functions whose reverting changes one of them.
+        without_influence: others, which do nothing in one of them.
         failed: others, which cannot be reverted alone, and why.
     """
 
-    moving: frozenset[Changed] = frozenset()
-    still: frozenset[Changed] = frozenset()
+    influencing: frozenset[Changed] = frozenset()
+    without_influence: frozenset[Changed] = frozenset()
     failed: Mapping[Changed, str] = field(default_factory=dict)
 
     def knows(self, functions: Iterable[Changed]) -> bool:
         """Return whether each of some functions was reverted by some search."""
-        return all(f in self.moving or f in self.still or f in self.failed for f in functions)
+        return all(
+            f in self.influencing or f in self.without_influence or f in self.failed
+            for f in functions
+        )
 
     @classmethod
-    def collect(cls, causes: Iterable[Cause]) -> EarlierCauses:
-        """Collect the results from the causes of some trainings."""
-        causes_so_far = list(causes)
-        moving = frozenset(function for cause in causes_so_far for function in cause.movers)
-        still = frozenset(function for cause in causes_so_far for function in cause.still) - moving
-        failed = dict(item for cause in reversed(causes_so_far) for item in cause.failed)
-        return cls(moving, still, {f: why for f, why in failed.items() if f not in moving | still})
+    def collect(cls, all_culprits: Iterable[Culprits]) -> EarlierCulprits:
+        """Collect the results from the culprits of some trainings."""
+        earlier_culprits = list(all_culprits)
+        influencing = frozenset(
+            function for culprits in earlier_culprits for function in culprits.confirmed
+        )
+        without_influence = (
+            frozenset(
+                function for culprits in earlier_culprits for function in culprits.without_influence
+            )
+            - influencing
+        )
+        failed = dict(item for culprits in reversed(earlier_culprits) for item in culprits.failed)
+        return cls(
+            influencing,
+            without_influence,
+            {f: why for f, why in failed.items() if f not in influencing | without_influence},
+        )
 
 
 @dataclass(frozen=True)
@@ -123,9 +137,9 @@ class _Trial:
     misfits: tuple[tuple[Changed, str], ...] = ()
 
     @property
-    def moves(self) -> bool:
+    def changes_training(self) -> bool:
         """Return whether the training does something else than on the new version."""
-        return self.outcome in (_AS_OLD, _ELSEWHERE)
+        return self.outcome in (_AS_OLD, _LIKE_NEITHER)
 
     def fitting(self, group: Group) -> Group:
         """The functions of the group that could be reverted."""
@@ -135,34 +149,36 @@ class _Trial:
 
 @dataclass
 class _Findings:
-    """The results of a search so far; as ``Cause``.
+    """The results of a search so far; as ``Culprits``.
 
     Attributes:
-        still_elsewhere: functions that do nothing in another training.
+        without_influence_elsewhere: functions that do nothing in another training.
     """
 
-    still_elsewhere: frozenset[Changed] = frozenset()
+    without_influence_elsewhere: frozenset[Changed] = frozenset()
     alone: Changed | None = None
-    moving: list[Changed] = field(default_factory=list)
+    influencing: list[Changed] = field(default_factory=list)
     together: list[Changed] = field(default_factory=list)
-    still: list[Changed] = field(default_factory=list)
+    without_influence: list[Changed] = field(default_factory=list)
     failed: dict[Changed, str] = field(default_factory=dict)
     open: list[Changed] = field(default_factory=list)
     whole: bool | None = None
     is_ended: bool = False
 
-    def cause(self, place: Group) -> Cause:
+    def summarize(self, place: Group) -> Culprits:
         """As it stands."""
-        named = {*self.moving, *self.together}
-        still = tuple(function for function in dict.fromkeys(self.still) if function not in named)
-        explained = {*named, *still}
-        return Cause(
+        named = {*self.influencing, *self.together}
+        without_influence = tuple(
+            function for function in dict.fromkeys(self.without_influence) if function not in named
+        )
+        explained = {*named, *without_influence}
+        return Culprits(
             place=place,
             alone=self.alone,
-            moving=tuple(dict.fromkeys(self.moving)),
+            influencing=tuple(dict.fromkeys(self.influencing)),
             together=tuple(dict.fromkeys(self.together)),
             whole=True if self.alone is not None else self.whole,
-            still=still,
+            without_influence=without_influence,
             failed=tuple(item for item in self.failed.items() if item[0] not in explained),
             open=tuple(dict.fromkeys(self.open)),
         )
@@ -192,8 +208,8 @@ _Trials = Generator[list[Group], Mapping[Group, Trace], dict[Group, _Trial]]
 _NextState = Generator[list[Group], Mapping[Group, Trace], _State]
 
 
-def search(training: Traced, functions: Sequence[Changed], earlier: EarlierCauses) -> Search:
-    """Revert movers of earlier trainings first, then the nearest functions, then all others.
+def search(training: Traced, functions: Sequence[Changed], earlier: EarlierCulprits) -> Search:
+    """Revert culprits of earlier trainings first, then the nearest functions, then all others.
 
     Args:
         functions: those that differ.
@@ -201,18 +217,20 @@ def search(training: Traced, functions: Sequence[Changed], earlier: EarlierCause
     place = _find_place(training, functions)
     near = [function for function in place if _is_revertible(function)]
     reverted = list(dict.fromkeys((*near, *list_revertible(training, functions))))
-    findings, state = _Findings(earlier.still), _State(training)
+    findings, state = _Findings(earlier.without_influence), _State(training)
     findings.failed |= {f: earlier.failed[f] for f in reverted[len(near) :] if f in earlier.failed}
-    movers = [function for function in reverted if function in earlier.moving]
+    earlier_culprits = [function for function in reverted if function in earlier.influencing]
     # where it diverges at what moves another training, that is reverted first
-    movers = [function for function in movers if function in place] or movers
-    if movers:
-        state = yield from _try_earlier_movers(state, movers, findings)
+    earlier_culprits = [
+        function for function in earlier_culprits if function in place
+    ] or earlier_culprits
+    if earlier_culprits:
+        state = yield from _try_earlier_culprits(state, earlier_culprits, findings)
     for _ in range(_DEPTHS):
         if findings.is_ended:
             break
         state = yield from _search_level(state, reverted, functions, findings)
-    return findings.cause(place)
+    return findings.summarize(place)
 
 
 def _run_trials(state: _State, groups: Sequence[Group]) -> _Trials:
@@ -225,13 +243,13 @@ def _run_trials(state: _State, groups: Sequence[Group]) -> _Trials:
     }
 
 
-def _try_earlier_movers(
-    state: _State, movers: Sequence[Changed], findings: _Findings
+def _try_earlier_culprits(
+    state: _State, earlier_culprits: Sequence[Changed], findings: _Findings
 ) -> _NextState:
     """Revert all functions that move other trainings at once; if this moves, each by itself."""
-    group = tuple(movers)
+    group = tuple(earlier_culprits)
     trial = (yield from _run_trials(state, [group])).get(group)
-    if trial is None or not trial.moves:
+    if trial is None or not trial.changes_training:
         return state
     trials_alone = {group: trial}
     if len(group) > 1:
@@ -242,16 +260,18 @@ def _try_earlier_movers(
     if restoring:
         findings.alone, findings.is_ended = restoring[0], True
         return state
-    moving = tuple(function for (function,), result in trials_alone.items() if result.moves)
-    if 0 < len(moving) < len(group):
+    influencing = tuple(
+        function for (function,), result in trials_alone.items() if result.changes_training
+    )
+    if 0 < len(influencing) < len(group):
         # the others are not needed for what these do
-        joint_trial = trials_alone.get(moving)
-        joint_trial = joint_trial or (yield from _run_trials(state, [moving])).get(moving)
-        if joint_trial is None or not joint_trial.moves:
+        joint_trial = trials_alone.get(influencing)
+        joint_trial = joint_trial or (yield from _run_trials(state, [influencing])).get(influencing)
+        if joint_trial is None or not joint_trial.changes_training:
             return state
-        group, trial = moving, joint_trial
-    findings.moving += moving
-    findings.together += () if moving else trial.fitting(group)
+        group, trial = influencing, joint_trial
+    findings.influencing += influencing
+    findings.together += () if influencing else trial.fitting(group)
     findings.whole = findings.is_ended = trial.outcome == _AS_OLD
     return state.revert(group, trial.trace)
 
@@ -261,16 +281,16 @@ class _Level:
     """The results of one pass over the functions: the nearest by themselves, the others in groups.
 
     Attributes:
-        alone, moving, together, still, failed: as of ``Cause``.
+        alone, influencing, together, without_influence, failed: as of ``Culprits``.
         trials: of every group that was reverted.
         halves: of each group that moves the training.
         by_file: functions of a file, of which some fail by themselves.
     """
 
     alone: Changed | None = None
-    moving: list[Changed] = field(default_factory=list)
+    influencing: list[Changed] = field(default_factory=list)
     together: list[Changed] = field(default_factory=list)
-    still: list[Changed] = field(default_factory=list)
+    without_influence: list[Changed] = field(default_factory=list)
     failed: dict[Changed, str] = field(default_factory=dict)
     trials: dict[Group, _Trial] = field(default_factory=dict)
     halves: list[list[Group]] = field(default_factory=list)
@@ -282,7 +302,7 @@ class _Level:
         fitting = trials[group].fitting(group)
         if outcome == _AS_NEW:
             both = _is_inert_half(group, trials, self.halves)
-            (self.together if both else self.still).extend(fitting)
+            (self.together if both else self.without_influence).extend(fitting)
             return []
         if len(fitting) > 1:
             halves = _halves(fitting)
@@ -295,7 +315,7 @@ class _Level:
             elif outcome == _AS_OLD:
                 self.alone = function
             else:
-                self.moving.append(function)
+                self.influencing.append(function)
         return []
 
 
@@ -306,7 +326,7 @@ def _search_level(
     near = _find_place(state.training, functions)
     ranked = _rank(state, executed, near, findings)
     level = _Level()
-    groups = _first_groups(ranked, findings.still_elsewhere.difference(near))
+    groups = _first_groups(ranked, findings.without_influence_elsewhere.difference(near))
     while groups:
         trials = yield from _run_trials(state, groups)
         level.trials.update(trials)
@@ -321,25 +341,25 @@ def _search_level(
             level.failed.update(trials[group].misfits)
             if group not in level.by_file:
                 smaller += level.note(group, trials)
-            elif trials[group].moves:
+            elif trials[group].changes_training:
                 level.together += yield from _minimize(state, group, trials[group], level.trials)
         if level.alone is None:
-            files = _group_by_file(level.failed, ranked, level.still)
+            files = _group_by_file(level.failed, ranked, level.without_influence)
             files = [group for group in files if group not in level.by_file]
             level.by_file += files
             smaller = [*files, *smaller]
         groups = smaller
-    if len(level.still) == len(ranked) > 1:
+    if len(level.without_influence) == len(ranked) > 1:
         # none of them by itself, but perhaps all of them
         all_functions = tuple(ranked)
         level.trials.update((yield from _run_trials(state, [all_functions])))
-        if all_functions in level.trials and level.trials[all_functions].moves:
-            level.still, level.together = [], list(all_functions)
-    if level.failed and level.alone is None and not (level.moving or level.together):
+        if all_functions in level.trials and level.trials[all_functions].changes_training:
+            level.without_influence, level.together = [], list(all_functions)
+    if level.failed and level.alone is None and not (level.influencing or level.together):
         yield from _try_all(state, level, ranked)
-    findings.still += level.still
+    findings.without_influence += level.without_influence
     findings.failed.update(level.failed)
-    return (yield from _end_level(state, level, findings))
+    return (yield from _revert_level(state, level, findings))
 
 
 def _try_all(
@@ -352,9 +372,9 @@ def _try_all(
     all_functions = tuple(ranked)
     trials = yield from _run_trials(state, [all_functions])
     level.trials.update(trials)
-    if all_functions in trials and trials[all_functions].moves:
+    if all_functions in trials and trials[all_functions].changes_training:
         needed = yield from _minimize(state, all_functions, trials[all_functions], level.trials)
-        # so many say of none that it is the cause
+        # so many say of none that it is the culprit
         level.together += needed if len(needed) <= _FEW else ()
 
 
@@ -369,24 +389,24 @@ def _rank(
     return sorted(candidates, key=lambda item: _distance(item, first, near))
 
 
-def _end_level(state: _State, level: _Level, findings: _Findings) -> _NextState:
+def _revert_level(state: _State, level: _Level, findings: _Findings) -> _NextState:
     """Revert all that moves the training, to see whether that restores the old behaviour."""
     findings.is_ended = True
     if level.alone is not None and not state.base:
         findings.alone = level.alone
-        findings.moving += level.moving
+        findings.influencing += level.influencing
         return state
     if level.alone is not None:
-        findings.moving.append(level.alone)
+        findings.influencing.append(level.alone)
         findings.whole = True
         return state
-    findings.moving += level.moving
+    findings.influencing += level.influencing
     findings.together += level.together
-    group = (*level.moving, *level.together)
+    group = (*level.influencing, *level.together)
     if not group:
         return state
     trial = level.trials.get(group) or (yield from _run_trials(state, [group])).get(group)
-    if trial is not None and trial.moves:
+    if trial is not None and trial.changes_training:
         findings.whole = trial.outcome == _AS_OLD
         if not findings.whole:
             findings.is_ended = False
@@ -420,26 +440,26 @@ def _minimize(
 
 
 def _group_by_file(
-    failed: Iterable[Changed], ranked: Sequence[Changed], still: Sequence[Changed]
+    failed: Iterable[Changed], ranked: Sequence[Changed], without_influence: Sequence[Changed]
 ) -> list[Group]:
     """The functions of each file of which some fail by themselves: they may fit with their like."""
     files = dict.fromkeys(function.file for function in failed)
-    candidates = [function for function in ranked if function not in still]
+    candidates = [function for function in ranked if function not in without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]
     return [group for group in groups if len(group) > 1]
 
 
-def _first_groups(ranked: Sequence[Changed], still: frozenset[Changed]) -> list[Group]:
+def _first_groups(ranked: Sequence[Changed], without_influence: frozenset[Changed]) -> list[Group]:
     """The nearest alone; the others in groups: by package, and whether another training knows them.
 
     Args:
-        still: functions that do nothing in another training.
+        without_influence: functions that do nothing in another training.
     """
-    alone = [function for function in ranked if function not in still][:_NEAR]
+    alone = [function for function in ranked if function not in without_influence][:_NEAR]
     groups: dict[tuple[bool, str], list[Changed]] = {}
     for function in ranked:
         if function not in alone:
-            key = (function in still, function.file.partition("/")[0])
+            key = (function in without_influence, function.file.partition("/")[0])
             groups.setdefault(key, []).append(function)
     return [*((function,) for function in alone), *map(tuple, groups.values())]
 
@@ -477,7 +497,7 @@ def _halves(group: Group) -> list[Group]:
 
 
 def _is_revertible(function: Changed) -> bool:
-    """Return whether it can be reverted: it, or its class, is on both sides.
+    """Return whether it can be reverted: it, or its class, is on both versions.
 
     Of what runs at import values can be reverted, and nothing else.
     """
@@ -488,7 +508,7 @@ def _is_revertible(function: Changed) -> bool:
 def find_rebound_names(piece: Changed) -> frozenset[str]:
     """Names that a piece which runs at import gives another value, where both versions have it."""
     old, new = piece.paths
-    if piece.how != CHANGED or not piece.at_import or old is None or new is None:
+    if piece.how != CODE_CHANGED or not piece.at_import or old is None or new is None:
         return frozenset()
     return _find_rebound_names(piece.name, old, new)
 
@@ -535,8 +555,11 @@ def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
         for file, name, why in trace.header.get("misfits", ())
         if (file, name) in by_key
     )
-    for outcome, side in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
-        if not _errors(trace) - _errors(side) and compare_with_ends(side, trace).verdict == "equal":
+    for outcome, reference in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
+        if (
+            not _errors(trace) - _errors(reference)
+            and compare_with_ends(reference, trace).verdict == "equal"
+        ):
             return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
         return _Trial(_FAILED, trace, last_words(trace.failure), misfits)
@@ -544,7 +567,7 @@ def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
         name, error = min(new_errors)
         why = f"{name} is {error}, as on neither version"
         return _Trial(_FAILED, trace, why, misfits)
-    return _Trial(_ELSEWHERE, trace, misfits=misfits)
+    return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
 
 
 def _errors(trace: Trace) -> set[tuple[str, str]]:
@@ -553,9 +576,9 @@ def _errors(trace: Trace) -> set[tuple[str, str]]:
 
 
 def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
-    """The functions that raise what one side alone answers with an error."""
+    """The functions that raise what one version alone answers with an error."""
     nearest: Group = ()
-    for trace, reference, side in (
+    for trace, reference, label in (
         (training.new, training.old, "new"),
         (training.old, training.new, "old"),
     ):
@@ -563,6 +586,6 @@ def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
         for event in trace.events:
             if event.error and event.name not in raised:
                 nearest += _find_innermost(
-                    [(side, caller.file, caller.line) for caller in event.callers], functions
+                    [(label, caller.file, caller.line) for caller in event.callers], functions
                 )[:1]
     return tuple(dict.fromkeys(nearest))

@@ -17,7 +17,7 @@ from rlregress.upgrade import distribution_metadata, installed
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
 _EXTRAS = (*ON_SIDES, "plots")
-#: what resolves, compares and reports, and runs on no side.
+#: what resolves, compares and reports, and runs on no version.
 _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 
 
@@ -69,7 +69,7 @@ def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
         for a in all_adapters
         for p in (*a.framework.packages, *a.framework.modules)
     } | pinned
-    # what makes sides is not needed on one
+    # what makes versions is not needed on one
     excluded |= {canonicalize_name("uv")}
     return sorted(
         row for row in _declared() if canonicalize_name(Requirement(row).name) not in excluded
@@ -85,7 +85,7 @@ def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
     return sorted(names - pinned)
 
 
-def on_a_side(adapters: Sequence[Adapter]) -> list[str]:
+def list_measuring_packages(adapters: Sequence[Adapter]) -> list[str]:
     """Return the packages that this library traces, probes and tests with; no framework."""
     return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
 
@@ -101,7 +101,7 @@ def _declared() -> list[str]:
     try:
         text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
         project = tomllib.loads(text)["project"]
-        # an extra as far as it is installed here: both sides then lack the same
+        # an extra as far as it is installed here: both versions then lack the same
         extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
         rows = [*project["dependencies"], *filter(_is_installed, extra)]
     except (UserError, OSError, ValueError, KeyError):

@@ -16,15 +16,15 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rlregress import progress
-from rlregress.model.code import BODY, CHANGED, MODULE, Changed
+from rlregress.model.code import BODY, CODE_CHANGED, MODULE, Changed
 from rlregress.model.recorded_traces import Trace, Traced
-from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
+from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
 from rlregress.trace import child_processes, recording_processes
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.coverage import Users, map_trainings, read_users
 from rlregress.upgrade.delta_debugging import find_rebound_names, list_old_code
-from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.runtimes import Runtimes
 
 #: of a command, with a duration in ``baselines/durations.toml``.
 STAGE = "repeating calls of changed functions"
@@ -41,11 +41,11 @@ _PATIENCE = 900
 
 
 def repeat_calls(
-    sides: Sides,
+    runtimes: Runtimes,
     executions: Sequence[PieceExecution],
     trainings: Iterable[Training],
     traces: Mapping[str, Trace],
-    causes: Iterable[Cause],
+    all_culprits: Iterable[Culprits],
     folders: Sequence[str],
     until: float | None = None,
 ) -> list[PieceExecution]:
@@ -54,11 +54,11 @@ def repeat_calls(
     Args:
         trainings: those that may be repeated.
         traces: of them, by name, of the new version.
-        causes: of trainings that differ: their functions need no further evidence.
+        all_culprits: of trainings that differ: their functions need no further evidence.
         folders: of the new version's code.
         until: the time at which trainings are ended.
     """
-    explained = {function.key for cause in causes for function in cause.movers}
+    explained = {function.key for culprits in all_culprits for function in culprits.confirmed}
     executed = [
         execution.function
         for execution in executions
@@ -84,7 +84,7 @@ def repeat_calls(
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
-    for answer in _run(sides, capturing, functions, job, STAGE, size, until).values():
+    for answer in _run(runtimes, capturing, functions, job, STAGE, size, until).values():
         for row in answer.get("calls", ()):
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
@@ -161,18 +161,20 @@ def _describe_readers(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, 
 
 
 def call_mutated(
-    sides: Sides, trainings: Sequence[Training], folders: Sequence[str]
+    runtimes: Runtimes, trainings: Sequence[Training], folders: Sequence[str]
 ) -> dict[str, Calls]:
     """Return training -> the result of calls of the function that its ``mutant`` is in."""
     functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
                  for t in trainings}  # fmt: skip
     job = {"changes": [], "folders": list(folders), "seconds": _MOST}
-    answers = _run(sides, trainings, functions, job, "repeating calls of functions with faults")
+    answers = _run(runtimes, trainings, functions, job, "repeating calls of functions with faults")
     return {name: _summarise(answer.get("calls", ())) for name, answer in answers.items()}
 
 
 def mark_rounding(
-    trainings: Iterable[Traced], causes: Mapping[str, Cause], executions: Iterable[PieceExecution]
+    trainings: Iterable[Traced],
+    culprits_by_training: Mapping[str, Culprits],
+    executions: Iterable[PieceExecution],
 ) -> list[Traced]:
     """Return the trainings; those are close that train the same and whose culprits only round.
 
@@ -181,8 +183,8 @@ def mark_rounding(
     by_function = {execution.function.key: execution.calls for execution in executions}
 
     def rounds(name: str) -> bool:
-        movers = causes[name].movers if name in causes else ()
-        calls = [by_function.get(function.key) for function in movers]
+        confirmed = culprits_by_training[name].confirmed if name in culprits_by_training else ()
+        calls = [by_function.get(function.key) for function in confirmed]
         compared = [c for c in calls if c is not None and c.same + c.close and not c.arguments]
         # if direct calls show no difference at all, they do not execute the one of the training
         return len(compared) == len(calls) and any(c.close for c in compared)
@@ -197,7 +199,7 @@ def mark_rounding(
 
 def _callable(function: Changed) -> bool:
     """Return whether it is a function in both versions, at the same place."""
-    return function.how == CHANGED and not function.at_import and None not in function.paths
+    return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
 
 
 def choose_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
@@ -208,7 +210,7 @@ def choose_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[
 
 
 def _run(
-    sides: Sides,
+    runtimes: Runtimes,
     trainings: Sequence[Training],
     functions: Mapping[str, Sequence[Sequence[str]]],
     requested: Mapping[str, Any],
@@ -224,17 +226,17 @@ def _run(
         size: seconds of one training, for the progress; 0: as was expected.
     """
 
-    def work(part: Sequence[Training], side: Side) -> dict[str, Any]:
-        return _answers(part, side, functions, requested, until)
+    def work(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
+        return _answers(part, runtime, functions, requested, until)
 
     progress.begin(stage, len(trainings), size)
-    answers: dict[str, Any] = sides.on("new", trainings, work)
+    answers: dict[str, Any] = runtimes.on("new", trainings, work)
     return answers
 
 
 def _answers(
     trainings: Sequence[Training],
-    side: Side,
+    runtime: Runtime,
     functions: Mapping[str, Sequence[Sequence[str]]],
     requested: Mapping[str, Any],
     until: float | None,
@@ -245,14 +247,14 @@ def _answers(
     with TemporaryDirectory(prefix="rlregress-calls-") as folder:
         jobs = [
             {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
-             "functions": functions[t.name], "patience": _PATIENCE, "first": len(side.paths)}
+             "functions": functions[t.name], "patience": _PATIENCE, "first": len(runtime.paths)}
             for number, t in enumerate(trainings)
         ]  # fmt: skip
         path = Path(folder) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
-        command = recording_processes.start("calls", side, path)
+        command = recording_processes.start("calls", runtime, path)
         child_processes.follow(
-            command, side.environment(), folder, lambda _: progress.done(), until
+            command, runtime.environment(), folder, lambda _: progress.done(), until
         )
         answers = {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
     if not all(answers.values()) and child_processes.is_over(until):

@@ -16,10 +16,10 @@ from rlregress.model.differences import Entry
 from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import Crash, NotTraced, Traced
 from rlregress.model.upgrade_result import (
-    Cause,
     ChangedDefault,
+    Culprits,
     Details,
-    Moved,
+    EnvironmentComparison,
     NotProbed,
     PieceExecution,
 )
@@ -71,7 +71,7 @@ def list_trainings(
 
 
 def make_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Entry:
-    """Return the entry of a training that ran on both sides."""
+    """Return the entry of a training that ran on both versions."""
     state, reason = _traced_state(traced)
     first = traced.comparison.first
     if first is not None and first.types and first.new is not None and not reason:
@@ -110,13 +110,13 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
 
 
 def _crashed(crash: Crash) -> tuple[str, str]:
-    return model.NEW_FAILS if crash.side == "new" else model.OLD_FAILED, str(crash)
+    return model.NEW_FAILS if crash.label == "new" else model.OLD_FAILED, str(crash)
 
 
 def make_untraced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
     """Return the entry of a training that could not be compared."""
-    sentence = "; ".join(dict.fromkeys(lost.sides.values()))
-    where = " and the ".join(f"{label} version" for label in lost.sides)
+    sentence = "; ".join(dict.fromkeys(lost.reasons.values()))
+    where = " and the ".join(f"{label} version" for label in lost.reasons)
     state, reason = model.NEVER, f"on the {where}: {sentence}"
     if lost.crash is not None:
         state, reason = _crashed(lost.crash)
@@ -163,10 +163,10 @@ def list_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
     return [
         Entry(
             kind=model.TRAINING, name=name, framework=framework,
-            state=model.NO_EFFECT if side == "new" else model.CANNOT,
-            reason=f"there is a built-in training of it for the {side} version only",
+            state=model.NO_EFFECT if label == "new" else model.CANNOT,
+            reason=f"there is a built-in training of it for the {label} version only",
         )
-        for name, side in one_sided.items()
+        for name, label in one_sided.items()
     ]  # fmt: skip
 
 
@@ -187,7 +187,7 @@ def list_idle_packages(pinned: Iterable[str], unrelated: Collection[str]) -> tup
 def list_details(
     details: Details, standing: Mapping[tuple[str, str], str], framework: str
 ) -> list[Entry]:
-    """Return details that changed, and those that could not be probed on both sides."""
+    """Return details that changed, and those that could not be probed on both versions."""
     changed = [
         Entry(
             kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
@@ -202,7 +202,7 @@ def list_details(
 def _not_probed(missing: NotProbed, framework: str) -> Entry:
     return Entry(
         kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
-        state=model.CANNOT, reason=f"{missing.side}: {missing.text}", content=missing.text,
+        state=model.CANNOT, reason=f"{missing.label}: {missing.text}", content=missing.text,
     )  # fmt: skip
 
 
@@ -228,21 +228,25 @@ def list_defaults(
     return changed + lost
 
 
-def list_environments(moved: Iterable[Moved]) -> list[Entry]:
-    """Return environments that were played on both sides."""
-    return [_environment(shift) for shift in moved]
+def list_environments(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
+    """Return environments that were played on both versions."""
+    return [_environment(comparison) for comparison in comparisons]
 
 
-def _environment(shift: Moved) -> Entry:
+def _environment(comparison: EnvironmentComparison) -> Entry:
     state, reason = model.SAME, ""
-    if shift.missing:
-        state, reason = model.CANNOT, f"{shift.missing}: {shift.note}"
-    elif shift.moves:
-        state, reason = model.DIFFERS, shift.words
-    elif shift.note:
-        state, reason = model.NO_EFFECT, shift.note
+    if comparison.missing:
+        state, reason = model.CANNOT, f"{comparison.missing}: {comparison.note}"
+    elif comparison.differs:
+        state, reason = model.DIFFERS, comparison.words
+    elif comparison.note:
+        state, reason = model.NO_EFFECT, comparison.note
     return Entry(
-        kind=model.ENVIRONMENT, name=shift.environment, state=state, reason=reason, content=reason
+        kind=model.ENVIRONMENT,
+        name=comparison.environment,
+        state=state,
+        reason=reason,
+        content=reason,
     )
 
 
@@ -303,11 +307,11 @@ def _saved_state(file: LoadedFile) -> tuple[str, str]:
 
 
 def evidence(
-    checks: Iterable[Entry], causes: Mapping[str, Cause]
-) -> Mapping[str, tuple[str, Cause | None]]:
+    checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
+) -> Mapping[str, tuple[str, Culprits | None]]:
     """Return name of a training or a detail -> its state, and what makes it differ."""
     return {
-        check.name: (check.state, causes.get(check.name))
+        check.name: (check.state, culprits_by_training.get(check.name))
         for check in checks
         if check.kind in (model.TRAINING, model.SCRIPT, model.DETAIL)
     }
@@ -315,7 +319,7 @@ def evidence(
 
 def list_pieces(
     executions: Sequence[PieceExecution],
-    checks: Mapping[str, tuple[str, Cause | None]],
+    checks: Mapping[str, tuple[str, Culprits | None]],
     unnamed: Collection[str],
     known: Sequence[outside_training.Outside],
     framework: str = "",
@@ -394,7 +398,7 @@ def name_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list
 
 def _piece(
     execution: PieceExecution,
-    checks: Mapping[str, tuple[str, Cause | None]],
+    checks: Mapping[str, tuple[str, Culprits | None]],
     unnamed: Collection[str],
     reasons: Mapping[str, str],
     framework: str,
@@ -402,7 +406,7 @@ def _piece(
     function = execution.function
     trainings = () if function.how == WORDING else execution.trainings
     states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
-    causes = [checks[name][1] for name in trainings if name in checks]
+    all_culprits = [checks[name][1] for name in trainings if name in checks]
     state, reason = model.executed(states, bool(execution.one_way)), ""
     by = trainings
     if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
@@ -431,7 +435,9 @@ def _piece(
         reason=reason,
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
         share=_share(execution) if state == model.IN_PART else 1.0,
-        culprit=any(function in cause.movers for cause in causes if cause is not None),
+        culprit=any(
+            function in culprits.confirmed for culprits in all_culprits if culprits is not None
+        ),
         file=function.file,
         line=own.first,
         content="\n".join(piece.whole if piece else "" for piece in (function.old, function.new)),
@@ -461,20 +467,20 @@ def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, 
     return state, reason or str(calls)
 
 
-def _state_by(function: Changed | None, state: str, cause: Cause | None) -> str:
+def _state_by(function: Changed | None, state: str, culprits: Culprits | None) -> str:
     """Return the state of a piece of code, a file or a package by a training that executed it.
 
     Args:
         function: None: it is a file or a package.
-        cause: of the difference in the training; None: not known.
+        culprits: of the difference in the training; None: not known.
     """
-    if function and cause is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
-        if function in cause.movers:
+    if function and culprits is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
+        if function in culprits.confirmed:
             return state
-        if cause.whole:
+        if culprits.whole:
             # with the culprits reverted, and this piece as it is, the old results come back
             return model.SAME
-        if function in cause.still:
+        if function in culprits.without_influence:
             return model.NOT_COMPARED
     # an error has one place, and what ran before it need not have to do with it
     return model.NOT_COMPARED if state == model.NEW_FAILS else state
@@ -496,10 +502,8 @@ def _not_executed(
         return model.NOT_COMPARED, sentence, execution.details
     if name in reasons:
         return model.OUTSIDE, reasons[name], ()
-    if execution.elsewhere:
-        sentence = (
-            f"it may run in a process that {execution.elsewhere} starts, which is not recorded"
-        )
+    if execution.starter:
+        sentence = f"it may run in a process that {execution.starter} starts, which is not recorded"
         return model.CANNOT, sentence, ()
     return model.NEVER, "", ()
 
@@ -535,7 +539,7 @@ def _private(piece: Changed) -> str:
 
 def list_other_files(
     inventory: Inventory,
-    checks: Mapping[str, tuple[str, Cause | None]],
+    checks: Mapping[str, tuple[str, Culprits | None]],
     used: Mapping[str, Collection[str]],
 ) -> list[Entry]:
     """Return files that are not Python.
@@ -634,10 +638,10 @@ def _harmless(row: RequirementChange, inventory: Inventory) -> str:
 
 def list_packages(
     inventory: Inventory,
-    checks: Mapping[str, tuple[str, Cause | None]],
+    checks: Mapping[str, tuple[str, Culprits | None]],
     imported: Mapping[str, Collection[str]],
 ) -> list[Entry]:
-    """Return every other distribution that is not the same on both sides.
+    """Return every other distribution that is not the same on both versions.
 
     Args:
         imported: training -> top-level modules that it imported.

@@ -10,7 +10,7 @@ from rlregress import progress
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Traced
-from rlregress.model.upgrade_result import LATE, Cause, OfFramework
+from rlregress.model.upgrade_result import LATE, Culprits, OfFramework
 from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import (
     attribution,
@@ -20,15 +20,15 @@ from rlregress.upgrade import (
     entries,
     expected_stages,
     recordings,
-    side_fingerprints,
     training_selection,
+    version_fingerprints,
 )
-from rlregress.upgrade.both_versions import BothVersions, Executed
+from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory
 from rlregress.upgrade.recordings import Recorded
-from rlregress.upgrade.side_fingerprints import Fingerprint
-from rlregress.upgrade.sides import Noted
+from rlregress.upgrade.runtimes import Noted
+from rlregress.upgrade.version_fingerprints import Fingerprint
 
 
 class FrameworkDifferences:
@@ -36,7 +36,7 @@ class FrameworkDifferences:
 
     Args:
         prints: what its probes gave on both versions.
-        code: whether pieces of code do; those of a script's gate belong to the script.
+        code: whether pieces of code do; those of a script's upgrade belong to the script.
     """
 
     def __init__(
@@ -47,11 +47,13 @@ class FrameworkDifferences:
         code: bool = True,
     ) -> None:
         self.adapter, self.prints = adapter, prints
-        versions = [side.versions.get(adapter.framework.packages[0], "") for side in prints]
+        versions = [
+            fingerprint.versions.get(adapter.framework.packages[0], "") for fingerprint in prints
+        ]
         later = attribution.find_cells_of_other_versions(adapter, *versions)
-        self.details = side_fingerprints.compare_fingerprints(*prints, later)
-        self.defaults = tuple(side_fingerprints.changed_defaults(*prints))
-        self.unread = tuple(side_fingerprints.unread(*prints))
+        self.details = version_fingerprints.compare_fingerprints(*prints, later)
+        self.defaults = tuple(version_fingerprints.changed_defaults(*prints))
+        self.unread = tuple(version_fingerprints.unread(*prints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
             key: attribution.describe_documentation(adapter, d, versions[1])
@@ -90,7 +92,7 @@ class FrameworkDifferences:
 
     @property
     def probed(self) -> dict[tuple[str, str], list[str]]:
-        """Function -> details whose probes have executed it and gave an answer on both sides."""
+        """Function -> details whose probes have executed it and gave an answer on both versions."""
         old, new = self.prints
         details: dict[tuple[str, str], list[str]] = {}
         for key, answer in new.found.items():
@@ -102,7 +104,7 @@ class FrameworkDifferences:
         return details
 
     def noted(self, keep: bool) -> dict[str, Noted]:
-        """Return the functions whose lines are noted on either side, by its label.
+        """Return the functions whose lines are noted on either version, by its label.
 
         Args:
             keep: traces are compared with those of other versions, too: all functions are noted,
@@ -133,7 +135,7 @@ def find_unowned(adapters: Iterable[Adapter], inventory: Inventory) -> list[Chan
 
 def compare_framework(
     both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
-) -> tuple[OfFramework, Executed]:
+) -> tuple[OfFramework, ExecutedCode]:
     """Return what probes and trainings of one framework show, and what its trainings executed.
 
     Args:
@@ -145,7 +147,7 @@ def compare_framework(
     old, new = recorded.traces
     searched = [training for training in recorded.traced if training.name not in recorded.stand_ins]
     culprits = both.find_culprits(searched, trainings, own.differing)
-    causes = {
+    culprits_by_training = {
         **culprits,
         **{
             name: culprits[stand_in]
@@ -161,20 +163,21 @@ def compare_framework(
         executions,
         [training for training in trainings if training.name in old],
         new,
-        _causes_of_divergence(recorded.traced, causes),
+        _list_culprits(recorded.traced, culprits_by_training),
     )
     recorded = replace(
-        recorded, traced=direct_calls.mark_rounding(recorded.traced, causes, executions)
+        recorded,
+        traced=direct_calls.mark_rounding(recorded.traced, culprits_by_training, executions),
     )
     measured_costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
     checks = entries.list_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     evident += entries.list_details(own.details, own.standing, own.name)
-    ran = Executed(traces=recorded.traces, checks=entries.evidence(evident, culprits))
+    ran = ExecutedCode(traces=recorded.traces, checks=entries.evidence(evident, culprits))
     functions = [
         *attribution.explaining_functions(
-            causes.values(), own.details.changed, own.differing, executions
+            culprits_by_training.values(), own.details.changed, own.differing, executions
         ),
         *attribution.choose_functions_to_show(executions),
     ]
@@ -185,7 +188,7 @@ def compare_framework(
             own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
         ),
         executions=tuple(executions),
-        causes=causes,
+        culprits=culprits_by_training,
         hunks=attribution.pair_lines(functions, recordings.map_executed_lines(new)),
         costs=measured_costs,
     )
@@ -201,19 +204,21 @@ def _record(
         difference = training_selection.find_difference(both.inventory.pieces, files)
     lines = own.noted(both.options.keep is not None)
     return recordings.record_and_compare(
-        both.sides, trainings, lines, difference, own.differing, both.options
+        both.runtimes, trainings, lines, difference, own.differing, both.options
     )
 
 
-def _causes_of_divergence(traced: Iterable[Traced], causes: Mapping[str, Cause]) -> list[Cause]:
+def _list_culprits(
+    traced: Iterable[Traced], culprits_by_training: Mapping[str, Culprits]
+) -> list[Culprits]:
     """Return the culprits of trainings that train otherwise.
 
     Of what is close, or differs in logs, a culprit may do more than round, or no more than that.
     """
     return [
-        causes[training.name]
+        culprits_by_training[training.name]
         for training in traced
-        if training.name in causes
+        if training.name in culprits_by_training
         and training.comparison.verdict == "diverged"
         and not training.comparison.trains_the_same
     ]

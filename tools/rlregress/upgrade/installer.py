@@ -1,6 +1,6 @@
 """uv, which resolves and installs: how it is called, and what it means when it cannot.
 
-What it unpacks it keeps once and links from there: a second side with the same package costs
+What it unpacks it keeps once and links from there: a second version with the same package costs
 neither a download nor disk.
 """
 
@@ -50,7 +50,7 @@ def executable() -> str:
         return uv.find_uv_bin()
     except FileNotFoundError:
         raise UserError(
-            "uv, which makes the two sides, is not installed; run: pip install uv"
+            "uv, which installs the two versions, is not installed; run: pip install uv"
         ) from None
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.trace.child_processes import last_words
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import distribution_metadata, installer
 from rlregress.upgrade.distribution_metadata import Distributions
 
@@ -108,8 +108,8 @@ def versions(python: str) -> dict[str, str]:
     return distribution_metadata.versions(distributions(python))
 
 
-def python_of(side: Side) -> str:
-    """Return the version of a side's interpreter."""
-    if side.python == sys.executable:
+def python_of(runtime: Runtime) -> str:
+    """Return the Python version of a runtime."""
+    if runtime.python == sys.executable:
         return platform.python_version()
-    return _facts(side.python)[1]
+    return _facts(runtime.python)[1]

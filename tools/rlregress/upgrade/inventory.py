@@ -31,10 +31,10 @@ from rlregress.upgrade import (
     working_tree,
 )
 from rlregress.upgrade.distribution_metadata import Distributions
+from rlregress.upgrade.prepared_versions import PreparedVersion
 from rlregress.upgrade.public_names import PublicChange
 from rlregress.upgrade.requirements import RequirementChange
-from rlregress.upgrade.resolved import Pair
-from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.resolved import ResolvedPair
 
 #: compiled code.
 COMPILED = frozenset({".so", ".pyd", ".dylib"})
@@ -78,12 +78,12 @@ class Inventory:
         pieces: of code; files: the other ones.
         public: names and signatures of these packages.
         requirements: what their distributions declare.
-        versions: name -> versions on both sides of every other distribution; "" where it is not.
+        versions: name -> old and new version of every other distribution; "" where it is not.
         lost: distributions that the new version no longer installs: those that its packages
             required, then what only these required.
         needed: distributions that the packages no longer require -> the public functions of the new
             version that use them.
-        installed: name -> version of everything on the new side, "python" included.
+        installed: name -> version of everything on the new version, "python" included.
         extras: of distributions that the user asked for.
         parts: top folder, or file, of a package -> its distribution, of those that were pinned.
         unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
@@ -126,12 +126,14 @@ class Inventory:
         """Return packages that differ, without some modules."""
         return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
 
-    def folders(self, side: str) -> list[str]:
+    def folders(self, label: str) -> list[str]:
         """Return the folders of all packages of the version "old" or "new"."""
-        return [str(f) for package in self.packages if (f := getattr(package, side)) is not None]
+        return [str(f) for package in self.packages if (f := getattr(package, label)) is not None]
 
 
-def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = None) -> Inventory:
+def inventory(
+    pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, until: float | None = None
+) -> Inventory:
     """Compare the files and the metadata of both versions.
 
     Code is compared of the packages that were to move; of everything else the version.
@@ -143,15 +145,18 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         OutOfTime: the time of the command was over before the code was compared.
     """
     versions = (old, new)
-    distributions = closures.on_path(old.side), closures.on_path(new.side)
+    distributions = closures.on_path(old.runtime), closures.on_path(new.runtime)
     own = {
-        name: [_modules(side[name]) if name in side else {} for side in distributions]
+        name: [
+            _modules(version_distributions[name]) if name in version_distributions else {}
+            for version_distributions in distributions
+        ]
         for name in pair.pinned
     }
     packages = _packages(pair, old, new, own)
     differing_packages = [package for package in packages if package.old != package.new]
     folders = [
-        [str(f) for p in differing_packages if (f := getattr(p, side))] for side in ("old", "new")
+        [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
     ]
     pieces = changed_functions.find_changed(*folders)
     names = _distributions(pair, differing_packages, own)
@@ -176,7 +181,7 @@ def inventory(pair: Pair, old: Prepared, new: Prepared, until: float | None = No
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
         needed=_needed([*_undeclared(declared), *new.hidden], distributions[0], folders[1]),
         unrelated=frozenset(affected.unrelated(other_versions, distributions)),
-        installed={n: installed.public(v) for n, v in closures.versions_on(new.side).items()},
+        installed={n: installed.public(v) for n, v in closures.versions_on(new.runtime).items()},
         parts={
             path.name: name
             for name, places in own.items()
@@ -213,7 +218,7 @@ def _public_changes(
 
 
 def _requirement_changes(
-    versions: tuple[Prepared, Prepared],
+    versions: tuple[PreparedVersion, PreparedVersion],
     distributions: tuple[Distributions, Distributions],
     names: Mapping[str, Collection[str]],
 ) -> list[RequirementChange]:
@@ -222,8 +227,8 @@ def _requirement_changes(
         return []
     changes: list[RequirementChange] = []
     for name in sorted(names):
-        sides = zip(versions, distributions, strict=True)
-        old, new = (_declared(version, name, names[name], place) for version, place in sides)
+        pairs = zip(versions, distributions, strict=True)
+        old, new = (_declared(version, name, names[name], place) for version, place in pairs)
         if old is not None and new is not None:
             changes += requirements.changes(old, new)
     return changes
@@ -241,19 +246,30 @@ def _users(names: Mapping[str, Collection[str]], installed_: Distributions) -> I
 # -- where packages are ----------------------------------------------------------------------------
 
 
-#: distribution -> dotted name -> folder or file, of either side.
+#: distribution -> dotted name -> folder or file, of either version.
 _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
-def _packages(pair: Pair, old: Prepared, new: Prepared, own: _Own) -> list[Package]:
+def _packages(
+    pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, own: _Own
+) -> list[Package]:
     names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
     names |= {str(name) for name in pair.imports.get("trees", ())}
     # a distribution without a list of files may have the name of its package
-    names |= {name.replace("-", "_") for name, sides in own.items() if not all(sides)}
-    names |= {module for sides in own.values() for side in sides for module in side}
+    names |= {
+        name.replace("-", "_")
+        for name, modules_of_versions in own.items()
+        if not all(modules_of_versions)
+    }
+    names |= {
+        module
+        for modules_of_versions in own.values()
+        for modules in modules_of_versions
+        for module in modules
+    }
     places: list[dict[str, Path]] = [{}, {}]
-    for sides in own.values():
-        for merged, modules in zip(places, sides, strict=True):
+    for modules_of_versions in own.values():
+        for merged, modules in zip(places, modules_of_versions, strict=True):
             merged.update(modules)
     packages = [
         # a folder in front of the path wins over what is installed
@@ -272,23 +288,23 @@ def _packages(pair: Pair, old: Prepared, new: Prepared, own: _Own) -> list[Packa
     return [package for package in packages if package.old is not None or package.new is not None]
 
 
-def _scripts(side: Prepared, adapter: Adapter) -> dict[str, Path]:
+def _scripts(version: PreparedVersion, adapter: Adapter) -> dict[str, Path]:
     """Return folders of the scripts of a framework by name."""
-    root = side.side.variables.get(adapter.framework.checkout)
+    root = version.runtime.variables.get(adapter.framework.checkout)
     if root:
         return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
     return {Path(folder).name: Path(folder) for folder in adapter.code.folders()}
 
 
-def place(side: Prepared, module: str) -> Path | None:
+def place(version: PreparedVersion, module: str) -> Path | None:
     """The folder of a package, or the file of a module; nothing is imported."""
-    for root in _roots(side):
+    for root in _roots(version):
         place = root.joinpath(*module.split("."))
         for path in (place, place.with_name(f"{place.name}.py")):
             if path.is_file() or (path / "__init__.py").is_file():
                 return path
     # to find one below another, that one would be imported
-    if side.side.python == sys.executable and "." not in module:
+    if version.runtime.python == sys.executable and "." not in module:
         spec = importlib.util.find_spec(module)
         places = list(spec.submodule_search_locations or ()) if spec else []
         if places:
@@ -298,11 +314,11 @@ def place(side: Prepared, module: str) -> Path | None:
     return None
 
 
-def _roots(side: Prepared) -> list[Path]:
+def _roots(version: PreparedVersion) -> list[Path]:
     """Folders in which packages lie, those that come first in front."""
-    roots = [Path(path) for path in side.side.paths]
-    if side.side.python != sys.executable:
-        environment = Path(side.side.python).parent.parent
+    roots = [Path(path) for path in version.runtime.paths]
+    if version.runtime.python != sys.executable:
+        environment = Path(version.runtime.python).parent.parent
         roots += sorted(environment.glob("lib*/python*/site-packages"))
     return roots
 
@@ -333,7 +349,7 @@ def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
 
 
 def _distributions(
-    pair: Pair, differing_packages: Iterable[Package], own: _Own
+    pair: ResolvedPair, differing_packages: Iterable[Package], own: _Own
 ) -> dict[str, set[str]]:
     """Return canonical name -> packages, of the distributions whose code is compared."""
     packages = {
@@ -341,7 +357,10 @@ def _distributions(
         for x in pair.adapters
         for m, p in zip(x.framework.modules, x.framework.packages, strict=False)
     }
-    names = {name: {m for side in sides for m in side} for name, sides in own.items()}
+    names = {
+        name: {m for modules in modules_of_versions for m in modules}
+        for name, modules_of_versions in own.items()
+    }
     for row in differing_packages:
         name = str(canonicalize_name(packages.get(row.name, row.name)))
         names.setdefault(name, set()).add(row.name)
@@ -364,11 +383,15 @@ def _is_compared(
     """
     named = Counter(path.name for row in differing_packages if (path := row.new or row.old))
     places = [(row.old, row.new) for row in differing_packages if row.name in modules]
-    folders = [{place.name for place in side if place} for side in zip(*places, strict=True)]
+    folders = [
+        {place.name for place in version_places if place}
+        for version_places in zip(*places, strict=True)
+    ]
     return len(folders) == 2 and all(
         # of two packages of one name the files cannot be told apart
-        name not in side or (own & set(differing) and max(named[folder] for folder in own) == 1)
-        for side, own in zip(distributions, folders, strict=True)
+        name not in version_distributions
+        or (own & set(differing) and max(named[folder] for folder in own) == 1)
+        for version_distributions, own in zip(distributions, folders, strict=True)
     )
 
 
@@ -394,10 +417,10 @@ def _needed(
 
 
 def _declared(
-    side: Prepared, name: str, modules: Collection[str], installed_: Distributions
+    version: PreparedVersion, name: str, modules: Collection[str], installed_: Distributions
 ) -> requirements.Declared | None:
     """Return the declarations of a distribution; of a working tree those of its files."""
-    tree = side.requested.tree
+    tree = version.requested.tree
     root = working_tree.root_of(sorted(modules), tree) if tree is not None else None
     if tree is not None and root is not None:
         project = working_tree.project_of(tree, root)
@@ -405,9 +428,9 @@ def _declared(
     return requirements.declared(installed_[name]) if name in installed_ else None
 
 
-def _same_project(old: Prepared, new: Prepared) -> bool:
+def _same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
     """Return whether both are working trees with the same declarations, or without any."""
-    trees = [side.requested.tree for side in (old, new)]
+    trees = [version.requested.tree for version in (old, new)]
     files = [
         [
             path.read_bytes() if (path := tree / name).is_file() else b""
@@ -419,10 +442,15 @@ def _same_project(old: Prepared, new: Prepared) -> bool:
     return len(files) == 2 and files[0] == files[1]
 
 
-def _versions(old: Prepared, new: Prepared, compared: set[str]) -> dict[str, tuple[str, str]]:
-    sides = [closures.versions_on(version.side) for version in (old, new)]
-    names = {*sides[0], *sides[1]} - compared - {"rlregress", "python"}
-    pairs = {n: (sides[0].get(n, ""), sides[1].get(n, "")) for n in sorted(names)}
+def _versions(
+    old: PreparedVersion, new: PreparedVersion, compared: set[str]
+) -> dict[str, tuple[str, str]]:
+    installed_versions = [closures.versions_on(version.runtime) for version in (old, new)]
+    names = {*installed_versions[0], *installed_versions[1]} - compared - {"rlregress", "python"}
+    pairs = {
+        n: (installed_versions[0].get(n, ""), installed_versions[1].get(n, ""))
+        for n in sorted(names)
+    }
     return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
 
 
@@ -431,13 +459,16 @@ def _versions(old: Prepared, new: Prepared, compared: set[str]) -> dict[str, tup
 
 def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) -> list[OtherFile]:
     """Return files that differ, without those that have a piece of code that differs."""
-    sides = _all_files(old), _all_files(new)
+    paths = _all_files(old), _all_files(new)
     files = []
-    for file in sorted({*sides[0], *sides[1]}):
+    for file in sorted({*paths[0], *paths[1]}):
         if file in with_pieces:
             continue
-        texts = [side[file].read_bytes() if file in side else b"" for side in sides]
-        exists = [file in side for side in sides]
+        texts = [
+            version_files[file].read_bytes() if file in version_files else b""
+            for version_files in paths
+        ]
+        exists = [file in version_files for version_files in paths]
         if texts[0] == texts[1] and exists[0] == exists[1]:
             continue
         how = "changed" if all(exists) else "added" if exists[1] else "removed"

@@ -17,9 +17,9 @@ from pathlib import Path
 from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
 from rlregress.source import UNREADABLE, below
-from rlregress.trace.recording_processes import Side
-from rlregress.upgrade import side_process, state
-from rlregress.upgrade.sides import Sides
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade import runtime_process, state
+from rlregress.upgrade.runtimes import Runtimes
 
 #: dotted path -> "is", its kind, or "error", why it cannot be imported; of one version.
 Imported = Mapping[str, Mapping[str, str]]
@@ -40,7 +40,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 _NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
 
 
-def find_names_gone(script: Path, names: Collection[str], sides: Sides) -> ScriptNames:
+def find_names_gone(script: Path, names: Collection[str], runtimes: Runtimes) -> ScriptNames:
     """Return the lines with names that are gone or incompatible, as imports in both versions show.
 
     Args:
@@ -51,7 +51,7 @@ def find_names_gone(script: Path, names: Collection[str], sides: Sides) -> Scrip
                     if not path.startswith(".")})  # fmt: skip
     if not paths:
         return searched
-    old, new = sides.run(f"script-names-{state.key_of(paths)}", _imported, paths)
+    old, new = runtimes.run(f"script-names-{state.key_of(paths)}", _imported, paths)
     try:
         return confirm_lines(searched, old.result(), new.result())
     except UserError as error:
@@ -59,8 +59,8 @@ def find_names_gone(script: Path, names: Collection[str], sides: Sides) -> Scrip
         return replace(searched, lines=(), unread=unread)
 
 
-def _imported(side: Side, file: Path, paths: Sequence[str]) -> Imported:
-    answers: Imported = side_process.run_module(side, _WORKER, {"names": paths}, file)
+def _imported(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
+    answers: Imported = runtime_process.run_module(runtime, _WORKER, {"names": paths}, file)
     return answers
 
 

@@ -144,8 +144,8 @@ def _branches(old: Package, new: Package) -> int:
     """Return the most branches of one undecided condition in files that differ."""
     counts = [
         count
-        for side in (old, new)
-        for file, count in side.branches.items()
+        for version in (old, new)
+        for file, count in version.branches.items()
         if _content(old, file) != _content(new, file)
     ]
     return max(counts, default=1)
@@ -158,9 +158,9 @@ def _content(package: Package, file: str) -> bytes | None:
 
 def _between(old: Package, new: Package, until: float | None) -> list[PublicChange]:
     """Return the changes between packages that were read."""
-    for side in (old, new):
-        if side.root is None:
-            return [not_compared(side.folder.name, why) for _, why in side.unread.values()]
+    for version in (old, new):
+        if version.root is None:
+            return [not_compared(version.folder.name, why) for _, why in version.unread.values()]
     listed = [*_unread(old, new)]
     with _fast_and_quiet():
         for change in (

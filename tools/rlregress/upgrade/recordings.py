@@ -1,4 +1,4 @@
-"""The trainings of a framework on both sides: recorded, compared, and searched for causes."""
+"""The trainings of a framework on both versions: recorded, compared, and searched for culprits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rlregress import progress
 from rlregress.model.code import Changed
 from rlregress.model.explain import Repeated
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
-from rlregress.model.upgrade_result import Cause
+from rlregress.model.upgrade_result import Culprits
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_over, note_cut
 from rlregress.upgrade import (
@@ -21,7 +21,7 @@ from rlregress.upgrade import (
     expected_stages,
 )
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.sides import Noted, Sides
+from rlregress.upgrade.runtimes import Noted, Runtimes
 from rlregress.upgrade.training_selection import Difference
 from rlregress.upgrade.upgrade_options import Options
 
@@ -48,7 +48,7 @@ class Recorded:
 
 
 def record_and_compare(
-    sides: Sides,
+    runtimes: Runtimes,
     trainings: Sequence[Training],
     lines: Mapping[str, Noted],
     difference: Difference | None,
@@ -58,7 +58,7 @@ def record_and_compare(
     """Record trainings and compare them with the old version.
 
     Args:
-        lines: label of a side -> what is noted there of the code that is executed.
+        lines: label of a version -> what is noted there of the code that is executed.
         difference: what differs; the old version is recorded of the trainings that execute some of
             it. None: of all.
         differing: the functions that may be reverted.
@@ -69,10 +69,10 @@ def record_and_compare(
     progress.begin(expected_stages.RECORDING, 2 * len(trainings))
     until = options.until("traces")
     if difference is None:
-        old, new = sides.record(trainings, lines, until=until)
+        old, new = runtimes.record(trainings, lines, until=until)
         same: list[str] = []
     else:
-        old, new = sides.record_new_first(
+        old, new = runtimes.record_new_first(
             trainings, lines, partial(_select_affected, difference), until
         )
         same = [name for name, trace in new.items() if not difference.executed_by(trace)]
@@ -87,7 +87,7 @@ def record_and_compare(
     ]
     without = {lost.name for lost in unsupported}
     on_both = [training for training in trainings if training.name not in same]
-    compared = _compare(sides, on_both, (old, new), differing, options)
+    compared = _compare(runtimes, on_both, (old, new), differing, options)
     return replace(
         compared,
         not_traced=[*unsupported, *compared.not_traced],
@@ -105,7 +105,7 @@ def _select_affected(difference: Difference, new: Mapping[str, Trace]) -> list[s
 
 
 def _compare(
-    sides: Sides,
+    runtimes: Runtimes,
     trainings: Sequence[Training],
     traces: Traces,
     differing: Sequence[Changed],
@@ -121,11 +121,11 @@ def _compare(
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
     stand_for = _choose_representatives(once, (old, new), differing)
-    repetitions = _repeat(sides, trainings, once, (old, new), stand_for, options)
+    repetitions = _repeat(runtimes, trainings, once, (old, new), stand_for, options)
     # what does not repeat itself is not compared by whoever reads them later, either
     old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
     new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
-    once |= _measure_rounding(sides, trainings, once, (old, new), stand_for, options)
+    once |= _measure_rounding(runtimes, trainings, once, (old, new), stand_for, options)
     traced: list[Traced] = []
     not_traced = [
         compared_trainings.report_too_late(training, options.minutes) for training in late
@@ -150,7 +150,7 @@ def _compare(
     if words:
         counts = ", ".join(f"{count} {word}" for word, count in words.most_common())
         options.say(f"{trainings[0].owner} scenarios: {counts}")
-    stand_ins = {name: cause for name, cause in stand_for.items() if cause != name}
+    stand_ins = {name: recorded for name, recorded in stand_for.items() if recorded != name}
     return Recorded(
         traced=diverging_groups.extend_to_group(traced, stand_ins),
         not_traced=not_traced,
@@ -182,7 +182,7 @@ def _choose_representatives(
 
 
 def _repeat(
-    sides: Sides,
+    runtimes: Runtimes,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
     traces: Traces,
@@ -205,7 +205,7 @@ def _repeat(
             f"recording {len(to_repeat)} trainings again, to see whether they repeat themselves"
         )
         progress.begin(expected_stages.REPETITION, 2 * len(to_repeat))
-        old_again, new_again = sides.record(
+        old_again, new_again = runtimes.record(
             [compared_trainings.name_first_difference(t, once[t.name]) for t in to_repeat],
             again=True,
             until=options.until("causes"),
@@ -241,7 +241,7 @@ def _repeat(
 
 
 def _measure_rounding(
-    sides: Sides,
+    runtimes: Runtimes,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
     traces: Traces,
@@ -265,7 +265,7 @@ def _measure_rounding(
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
     progress.begin("measuring rounding", sum(map(len, copies.values())))
-    recorded = sides.record_once(
+    recorded = runtimes.record_once(
         "old",
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
         until=options.until("causes"),
@@ -284,13 +284,13 @@ def _measure_rounding(
 
 
 def find_culprits(
-    sides: Sides,
+    runtimes: Runtimes,
     traced: Sequence[Traced],
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     pieces: Sequence[Changed],
     options: Options,
-) -> dict[str, Cause]:
+) -> dict[str, Culprits]:
     """Diverging training -> its culprits, which are found by reverting changed functions.
 
     Args:
@@ -304,18 +304,18 @@ def find_culprits(
         options.say(f"looking for the functions that make {subject}")
     if parted:
         progress.begin(culprit_search.STAGE)
-    causes = culprit_search.search_culprits(
+    culprits_by_training = culprit_search.search_culprits(
         parted,
         by_name,
         differing,
-        lambda jobs: sides.record_once("new", list(jobs), until=options.until("causes")),
+        lambda jobs: runtimes.record_once("new", list(jobs), until=options.until("causes")),
         until=options.until("causes"),
     )
     if parted and differing and is_over(options.until("causes")):
         note_cut("the rest of the search for culprits")
     return {
-        name: culprit_search.add_one_sided_functions(cause, pieces)
-        for name, cause in causes.items()
+        name: culprit_search.add_one_sided_functions(culprits, pieces)
+        for name, culprits in culprits_by_training.items()
     }
 
 

@@ -28,8 +28,8 @@ _IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
 
 
 @dataclass(frozen=True)
-class Requested:
-    """One side as it was asked for.
+class RequestedVersion:
+    """A version as the user wrote it: OLD or NEW.
 
     Attributes:
         text: as given.
@@ -39,8 +39,8 @@ class Requested:
         environment: a virtual environment of the user's.
         understood: in words, names that were taken for those of packages.
         python: another interpreter, for which all of it is installed anew; empty: this one.
-        base: the user's environment that it is installed into, in the other side's words; None: it
-            stands on the packages of this one.
+        base: the user's environment that it is installed into, if that is the other version; None:
+            it stands on the packages of this one.
     """
 
     text: str
@@ -72,7 +72,7 @@ class Requested:
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
-    def on(self, base: Sequence[str]) -> Requested:
+    def on(self, base: Sequence[str]) -> RequestedVersion:
         """The same on some pins, such as those that a history of releases shares; its own win."""
         rows = _pinned(list(base), " ".join(base))
         added = [row for row in rows if _name(row) not in self.packages]
@@ -80,7 +80,9 @@ class Requested:
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
 
-def on_environment(old: Requested, new: Requested) -> tuple[Requested, Requested]:
+def on_environment(
+    old: RequestedVersion, new: RequestedVersion
+) -> tuple[RequestedVersion, RequestedVersion]:
     """Return both versions; if one is an environment of the user's, the other is based on it."""
     if old.environment is not None and (new.requirements or new.tree):
         return old, replace(new, base=old.environment)
@@ -109,8 +111,8 @@ def _sources(tree: Path) -> list[Path]:
     return [path for path in below(tree, _IGNORED) if path.suffix == ".py"]
 
 
-def parse(text: str, python: str = "") -> Requested:
-    """Read one side.
+def parse(text: str, python: str = "") -> RequestedVersion:
+    """Parse OLD or NEW.
 
     Args:
         python: another interpreter that it is to run on.
@@ -121,20 +123,22 @@ def parse(text: str, python: str = "") -> Requested:
     words = text.strip()
     if words == INSTALLED:
         _check_no_python(words, python)
-        return Requested(words)
+        return RequestedVersion(words)
     path = Path(os.path.expanduser(words))
     if (path / "pyvenv.cfg").is_file():
         _check_no_python(words, python)
-        return Requested(words, environment=absolute(path))
+        return RequestedVersion(words, environment=absolute(path))
     if path.is_dir():
-        return Requested(words, tree=_tree(absolute(path)), python=python)
+        return RequestedVersion(words, tree=_tree(absolute(path)), python=python)
     if path.is_file():
-        return Requested(words, _pinned(_rows(path), words, python), lock=path, python=python)
+        return RequestedVersion(
+            words, _pinned(_rows(path), words, python), lock=path, python=python
+        )
     revision = revisions.parse_revision(words)
     if revision is not None:
         folder, name = revision
         tree = revisions.checkout(folder, revisions.commit(folder, name))
-        return Requested(words, tree=tree, python=python)
+        return RequestedVersion(words, tree=tree, python=python)
     if "/" in words or re.search(_FILE, words):
         raise UserError(
             f"'{text}' is no folder and no file; expected requirements such as "
@@ -150,7 +154,7 @@ def parse(text: str, python: str = "") -> Requested:
             rows[number] = package + row.removeprefix(name)
             understood.append(f"{name} is understood as the package {package}")
     pinned = _pinned(rows, words, python)
-    return Requested(words, pinned, understood=tuple(understood), python=python)
+    return RequestedVersion(words, pinned, understood=tuple(understood), python=python)
 
 
 def _tree(folder: Path) -> Path:

@@ -308,9 +308,9 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
         for name, why in unread.items()
     ]  # fmt: skip
     extras = old.extras & new.extras
-    was, now = (_declarations(side, extras, unread) for side in (old, new))
+    was, now = (_declarations(version, extras, unread) for version in (old, new))
     for kind, extra, name in sorted(was.keys() | now.keys()):
-        declared_values = [side.get((kind, extra, name), "") for side in (was, now)]
+        declared_values = [version.get((kind, extra, name), "") for version in (was, now)]
         # of what is written in another way, packaging knows that it is the same
         if declared_values[0] == declared_values[1]:
             continue

@@ -1,4 +1,4 @@
-"""Both sides of an upgrade, resolved once: all that later stages need to know of them."""
+"""Both versions of an upgrade, resolved once: all that later stages need to know of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from rlregress.frameworks.base import Adapter
 from rlregress.upgrade import affected, cached_folders, common_versions, version_resolution
-from rlregress.upgrade.requested import Requested
+from rlregress.upgrade.requested import RequestedVersion
 from rlregress.upgrade.version_resolution import Resolved
 
 
 @dataclass(frozen=True)
-class ResolvedSide:
-    """One side, before it is made.
+class ResolvedVersion:
+    """A version whose packages are resolved and not yet installed.
 
     Attributes:
         versions: of all that stands on it; None: it is there already.
@@ -21,74 +21,78 @@ class ResolvedSide:
     """
 
     label: str
-    requested: Requested
+    requested: RequestedVersion
     versions: Resolved | None = None
     own_environment: bool = False
 
 
 @dataclass(frozen=True)
-class Pair:
+class ResolvedPair:
     """The old version and the new version.
 
     Attributes:
-        pinned: packages that are pinned otherwise on the two sides.
+        pinned: packages that are pinned otherwise on the two versions.
         adapters: frameworks that the upgrade is about.
         imports: what differs of what a script imports.
     """
 
-    old: ResolvedSide
-    new: ResolvedSide
+    old: ResolvedVersion
+    new: ResolvedVersion
     pinned: frozenset[str]
     adapters: tuple[Adapter, ...]
     imports: Mapping[str, Sequence[str]]
 
     @property
-    def moves_physics(self) -> bool:
+    def changes_physics(self) -> bool:
         """Return whether a package that can change environments is pinned otherwise."""
         return bool(self.pinned & affected.PHYSICS)
 
 
 def resolve(
-    old: Requested,
-    new: Requested,
+    old: RequestedVersion,
+    new: RequestedVersion,
     pinned: frozenset[str],
     adapters: Sequence[Adapter],
     say: cached_folders.Say = cached_folders.silent,
-) -> Pair:
-    """Both sides, with as little difference beside what they pin as can be.
+) -> ResolvedPair:
+    """Both versions, with as little difference beside what they pin as can be.
 
     Args:
-        pinned: packages that are pinned otherwise on the two sides.
+        pinned: packages that are pinned otherwise on the two versions.
         adapters: frameworks that the upgrade is about.
 
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    sides = with_versions(old, new, adapters, say)
-    return Pair(*sides, pinned, tuple(adapters), affected.imports(old, new, pinned))
+    versions = with_versions(old, new, adapters, say)
+    return ResolvedPair(*versions, pinned, tuple(adapters), affected.imports(old, new, pinned))
 
 
 def with_versions(
-    old: Requested, new: Requested, adapters: Sequence[Adapter], say: cached_folders.Say
-) -> tuple[ResolvedSide, ResolvedSide]:
-    """Both sides with the versions of what they pin and need.
+    old: RequestedVersion,
+    new: RequestedVersion,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say,
+) -> tuple[ResolvedVersion, ResolvedVersion]:
+    """Both versions with the versions of what they pin and need.
 
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    sides = {"old": old, "new": new}
+    requested_versions = {"old": old, "new": new}
     complete = {
-        label: side.base is None and (bool(side.python) or version_resolution.another_torch(side))
-        for label, side in sides.items()
+        label: version.base is None
+        and (bool(version.python) or version_resolution.another_torch(version))
+        for label, version in requested_versions.items()
     }
     problems = {
-        label: version_resolution.make_problem(side, adapters, complete[label])
-        for label, side in sides.items()
-        if side.requirements or side.python
+        label: version_resolution.make_problem(version, adapters, complete[label])
+        for label, version in requested_versions.items()
+        if version.requirements or version.python
     }
     versions = common_versions.resolve(problems, say)
-    old_side, new_side = (
-        ResolvedSide(label, side, versions.get(label), complete[label])
-        for label, side in sides.items()
+    resolved_old, resolved_new = (
+        ResolvedVersion(label, version, versions.get(label), complete[label])
+        for label, version in requested_versions.items()
     )
-    return old_side, new_side
+    return resolved_old, resolved_new

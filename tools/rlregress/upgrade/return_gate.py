@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rlregress import files
+from rlregress.check import baseline_runs, check_run, judging, outcome, report_data
+from rlregress.check_options import CheckOptions
 from rlregress.frameworks.base import Adapter
-from rlregress.gate import baseline_runs, gate_run, judging, outcome, report_data
-from rlregress.gate_options import GateOptions
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.trace.child_processes import last_words
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.training.cell import Cell
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 
@@ -35,11 +35,13 @@ def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool
     trained = [name for name in algorithms if name in map_stored_algorithms(adapter)]
     if not trained:
         return 0.0
-    session = gate_run.open_gate_session(_options(GateOptions(one_look=one_look), adapter, trained))
+    session = check_run.open_check_session(
+        _options(CheckOptions(one_look=one_look), adapter, trained)
+    )
     return judging.expected_seconds(session, session.looks)
 
 
-def _options(options: GateOptions, adapter: Adapter, algorithms: Sequence[str]) -> GateOptions:
+def _options(options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]) -> CheckOptions:
     # both versions are known to train otherwise
     options = replace(options, fresh_seeds=True)
     return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
@@ -48,8 +50,8 @@ def _options(options: GateOptions, adapter: Adapter, algorithms: Sequence[str]) 
 def judge(
     adapter: Adapter,
     algorithms: Sequence[str],
-    sides: tuple[Side, Side],
-    options: GateOptions,
+    runtimes: tuple[Runtime, Runtime],
+    options: CheckOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict | None:
     """Train the diverged algorithms on the new version and judge their returns by the stored runs.
@@ -68,20 +70,20 @@ def judge(
         return None
     report = options.report
     options = _options(replace(options, report=files.absolute(report)), adapter, trained)
-    entries = gate_run.run_returns_only(sides[1].python, options, sides[1].environment())
+    entries = check_run.run_returns_only(runtimes[1].python, options, runtimes[1].environment())
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
     verdict = judge_evidence(adapter.name, entries, trained, report)
     if verdict.verdict != REGRESSED or not alarmed(entries):
         return verdict
-    return confirm_alarm(verdict, entries, sides[0], options, say)
+    return confirm_alarm(verdict, entries, runtimes[0], options, say)
 
 
 def confirm_alarm(
     alarm: ReturnsVerdict,
     entries: Sequence[Mapping[str, Any]],
-    side: Side,
-    options: GateOptions,
+    runtime: Runtime,
+    options: CheckOptions,
     say: Callable[[str], None],
 ) -> ReturnsVerdict:
     """Confirm an alarm: train the old version again, with fresh seeds.
@@ -89,7 +91,7 @@ def confirm_alarm(
     Args:
         alarm: what the trainings of the new version came to.
         entries: the evidence of those trainings.
-        side: the old version.
+        runtime: the old version.
         options: of the session on the new version.
 
     Returns:
@@ -109,7 +111,7 @@ def confirm_alarm(
         for baseline in baseline_runs.load_all_baselines()
     }
     cells = {name: by_name[name] for name in names}
-    fresh = _train_old_again(side, cells.values(), min(map(len, new.values())), options)
+    fresh = _train_old_again(runtime, cells.values(), min(map(len, new.values())), options)
     if isinstance(fresh, str):
         line = (
             "inconclusive: the alarm could not be confirmed, as the old version could not be "
@@ -132,7 +134,7 @@ def confirm_alarm(
 
 
 def _train_old_again(
-    side: Side, cells: Iterable[Cell], seeds: int, options: GateOptions
+    runtime: Runtime, cells: Iterable[Cell], seeds: int, options: CheckOptions
 ) -> list[dict[str, Any]] | str:
     """Return the evidence of fresh runs of the old version, or why there is none."""
     ids = sorted({cell.id for cell in cells})
@@ -143,7 +145,7 @@ def _train_old_again(
         seeds=seeds,
         first_seed=FIRST_FRESH_SEED,
     )
-    fresh = gate_run.run_returns_only(side.python, fresh_options, side.environment())
+    fresh = check_run.run_returns_only(runtime.python, fresh_options, runtime.environment())
     return fresh if isinstance(fresh, str) else _not_trained(fresh, ids) or fresh
 
 

@@ -2,9 +2,9 @@
 
 ``releases/<release>.toml`` names the kinds of files that a release wrote, with provenance and
 digests, its own among them. ``files/<digest>.gz`` holds the files themselves, and what the release
-did with them, as ``upgrade.side_files`` compares it. ``expected.toml`` lists differences that are
-known, with the old and the new value and the source: they have to appear, and any other difference
-is a failure.
+did with them, as ``upgrade.saved_files_comparison`` compares it. ``expected.toml`` lists
+differences that are known, with the old and the new value and the source: they have to appear, and
+any other difference is a failure.
 
 The files are the suite's own, so they load without ``--trust-pickle``. A file that does not match
 its digest is not loaded. Nothing is loaded if a table was edited.
@@ -42,14 +42,14 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model.loaded_files import StoredFile
-from rlregress.trace.recording_processes import Side, current
+from rlregress.trace.recording_processes import Runtime, current
 from rlregress.upgrade import (
     affected,
+    prepared_versions,
     requested,
     resolved,
-    side_environments,
-    side_files,
-    side_process,
+    runtime_process,
+    saved_files_comparison,
 )
 from rlregress.upgrade.installed import why_no_release
 
@@ -70,7 +70,7 @@ _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){40,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-
 _FOLDERS = re.compile(rb"/[\x21-\x7e]*?/(?=(?:rlregress|stable_baselines3)/[\w/]+\.py)")
 _LINE = re.compile(r":\d+ ")
 #: in words, an item that is not there.
-_MISSING = side_files.MISSING[0]
+_MISSING = saved_files_comparison.MISSING[0]
 #: path of an item, its words, the function that it comes from, and numbers that tell rounding.
 Row = tuple[str, str, str, tuple[float, ...]]
 _Name = Annotated[
@@ -168,7 +168,8 @@ class KnownItem:
         # another type of number rounds them
         shapes = old_rest.partition(":")[0], new_rest.partition(":")[0]
         return (
-            shapes[0] == shapes[1] and side_files.distance(numbers, new_numbers) <= side_files.UNIT
+            shapes[0] == shapes[1]
+            and saved_files_comparison.distance(numbers, new_numbers) <= saved_files_comparison.UNIT
         )
 
 
@@ -399,7 +400,7 @@ def _judge(
             compared.append([path, words, len(functions) - 1, numbers])
     own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
     written = {"functions": functions, "kinds": {kind.name: own_entry}}
-    (file,) = side_files.judge_kinds(written, loaded)
+    (file,) = saved_files_comparison.judge_kinds(written, loaded)
     error = file.error.error if file.error else ""
     lost = {entry.why for entry in expected if entry.error and entry.error == error}
     # nothing else can be known of a file that does not load
@@ -455,7 +456,7 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
     """
     suite.checkout("recording old files")
     check_writable(suite.baselines() / "saved", "old files")
-    side, adapters = _environment(release, say)
+    runtime, adapters = _environment(release, say)
     stored = 0
     for adapter in adapters:
         with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
@@ -463,7 +464,9 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
             job = {"framework": adapter.full_name, "algorithms": [], "files": str(work / "files"),
                    "write": True, "times": 2, "again": False, "trusted": [],
                    "stored": True}  # fmt: skip
-            answered = side_process.run_module(side, side_files.WORKER, job, work / "answers.json")
+            answered = runtime_process.run_module(
+                runtime, saved_files_comparison.WORKER, job, work / "answers.json"
+            )
             if answered["kinds"]:
                 stored += 1
                 yield from _store(adapter, answered, work / "files", command)
@@ -471,7 +474,7 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
         raise UserError(f"'{release}' saves nothing that baselines/saved keeps")
 
 
-def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequence[Adapter]]:
+def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
     request, base = requested.parse(release), requested.parse(requested.INSTALLED)
     if request == base:
         saving = [adapter for adapter in frameworks.installed() if adapter.load]
@@ -490,12 +493,12 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Side, Sequen
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="
         )
-    _, side = resolved.with_versions(base, request, concerned, say)
-    prepared = side_environments.prepare_version(side, concerned, say)
+    _, version = resolved.with_versions(base, request, concerned, say)
+    prepared = prepared_versions.prepare_version(version, concerned, say)
     if prepared.how == "installed":
         for adapter in concerned:
             _check_release(adapter)
-    return prepared.side, concerned
+    return prepared.runtime, concerned
 
 
 def _check_release(adapter: Adapter) -> None:
@@ -609,7 +612,7 @@ def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[
     rows = [
         [path, words, _LINE.sub(" ", functions[number], count=1),
          [float(f"{float(value):.{_DIGITS}g}") for value in numbers]
-         if side_files.is_computed(path) else []]
+         if saved_files_comparison.is_computed(path) else []]
         for path, words, number, numbers in items[0] if repeated.get(path) == words
     ]  # fmt: skip
     share = len(rows) / max(len(items[0]), 1)

@@ -11,7 +11,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
-from rlregress.model.upgrade_result import Cause, OfScript, ScriptNames
+from rlregress.model.upgrade_result import Culprits, OfScript, ScriptNames
 from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import (
     attribution,
@@ -21,12 +21,12 @@ from rlregress.upgrade import (
     names_in_script,
     recordings,
 )
-from rlregress.upgrade.both_versions import BothVersions, Executed
+from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.recordings import Traces
 
 
-def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Executed]:
+def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, ExecutedCode]:
     """Return the result of a script on both versions, and the code that it executed."""
     script, traces, steps, seconds = _record(both, script)
     differing = [piece for piece in both.inventory.pieces if piece.counts]
@@ -37,15 +37,15 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         )
 
     compared_script = _compare(both, script, traces, expect)
-    check, causes = _explain(both, script, compared_script, differing)
-    ran = Executed(traces=traces, checks=entries.evidence([check], causes))
+    check, culprits_by_training = _explain(both, script, compared_script, differing)
+    ran = ExecutedCode(traces=traces, checks=entries.evidence([check], culprits_by_training))
     executions = both.find_executions(both.inventory.pieces, traces, {})
-    executions = both.repeat_calls(executions, [script], traces[1], causes.values())
+    executions = both.repeat_calls(executions, [script], traces[1], culprits_by_training.values())
     compared, not_compared = (
         ([compared_script], []) if isinstance(compared_script, Traced) else ([], [compared_script])
     )
     costs = both.measure_costs([script], compared, not_compared, executions)
-    functions = attribution.explaining_functions(causes.values(), (), (), executions)
+    functions = attribution.explaining_functions(culprits_by_training.values(), (), (), executions)
     result = OfScript(
         held=compared_script,
         entries=(
@@ -54,7 +54,7 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
             *both.list_pieces(executions, ran),
         ),
         executions=tuple(executions),
-        causes=causes,
+        culprits=culprits_by_training,
         hunks=attribution.pair_lines(functions, recordings.map_executed_lines(traces[1])),
         names=_find_missing_names(both, compared_script),
         costs=costs,
@@ -69,7 +69,7 @@ def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int
     """
     progress.begin(f"recording {script.name} on both versions", 2)
     until = both.options.until("script")
-    old, new = both.sides.record([script], {"old": True, "new": True}, until=until)
+    old, new = both.runtimes.record([script], {"old": True, "new": True}, until=until)
     if script.name not in old or script.name not in new:
         return script, (old, new), 0, 0.0
     seconds = max(traces[script.name].header.get("wall_seconds", 0.0) for traces in (old, new))
@@ -105,7 +105,7 @@ def _compare(
         options.say("recording the script again, to see whether it repeats itself")
         progress.begin(expected_stages.REPETITION, 2)
         named = compared_trainings.name_first_difference(script, comparison)
-        old, new = both.sides.record([named], again=True, until=options.until("causes"))
+        old, new = both.runtimes.record([named], again=True, until=options.until("causes"))
         if name in old and name in new:
             return old[name], new[name]
         note_cut(f"whether {name} repeats itself: it counts as different")
@@ -130,7 +130,7 @@ def _explain(
     script: Training,
     compared_script: Traced | NotTraced,
     differing: list[Changed],
-) -> tuple[Entry, dict[str, Cause]]:
+) -> tuple[Entry, dict[str, Culprits]]:
     """Return the entry of the script, and its culprits."""
     if isinstance(compared_script, NotTraced):
         return entries.make_untraced(compared_script, "", model.SCRIPT), {}
@@ -144,7 +144,7 @@ def _find_missing_names(
     """Return the names that are gone and that the script uses; None: none is gone."""
     broken = both.inventory.broken
     path = Path((both.options.script or {})["script"])
-    names = names_in_script.find_names_gone(path, broken, both.sides) if broken else None
+    names = names_in_script.find_names_gone(path, broken, both.runtimes) if broken else None
     if names is not None and isinstance(compared_script, Traced) and compared_script.crash is None:
         # what ended in an error may not have imported everything
         places = {

@@ -17,19 +17,21 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.source import below
 from rlregress.upgrade import closures
-from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.prepared_versions import PreparedVersion
 
 
-def differing(old_version: Prepared, new_version: Prepared) -> dict[str, tuple[str, str]]:
-    """Package -> versions on both sides, of all that differ and are on both."""
-    old, new = (closures.versions_on(version.side) for version in (old_version, new_version))
+def differing(
+    old_version: PreparedVersion, new_version: PreparedVersion
+) -> dict[str, tuple[str, str]]:
+    """Package -> versions on both versions, of all that differ and are on both."""
+    old, new = (closures.versions_on(version.runtime) for version in (old_version, new_version))
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 
 
-def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
+def digest_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
     """Return a digest of a version's content, and of the environment below it."""
     parts = [prepared.how, prepared.requested.key]
-    parts += [f"{name}=={v}" for name, v in sorted(closures.versions_on(prepared.side).items())]
+    parts += [f"{name}=={v}" for name, v in sorted(closures.versions_on(prepared.runtime).items())]
     if (folder := prepared.requested.user_environment) is not None:
         # it may have been changed in place, at the same version
         parts += _stamps(folder)
@@ -40,8 +42,8 @@ def digest_state(prepared: Prepared, adapters: Sequence[Adapter]) -> str:
     return "\n".join(parts)
 
 
-def same_surroundings(old: Prepared, new: Prepared, adapter: Adapter) -> bool:
-    """Return whether everything but the code under test is known to be the same on both sides."""
+def same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
+    """Return whether all but the code under test is known to be the same on both versions."""
     if old.requested.user_environment != new.requested.user_environment:
         # the same versions may have been changed in place
         return False
@@ -50,7 +52,7 @@ def same_surroundings(old: Prepared, new: Prepared, adapter: Adapter) -> bool:
         for name in (*adapter.framework.modules, *adapter.framework.packages)
     } - {"torch"}
     old_versions, new_versions = (
-        {name: v for name, v in closures.versions_on(version.side).items() if name not in tested}
+        {name: v for name, v in closures.versions_on(version.runtime).items() if name not in tested}
         for version in (old, new)
     )
     return old_versions == new_versions

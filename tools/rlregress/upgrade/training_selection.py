@@ -57,7 +57,7 @@ class Difference:
         at_import = header.get("at_import")
         if self.because or new.failure or not at_import or not header.get("noted"):
             return [("", "")]
-        if header["started"] or any(row["what"] == "process" for row in new.elsewhere):
+        if header["started"] or any(row["what"] == "process" for row in new.other_activity):
             return [("", "")]
         by_file = at_import["functions"].items()
         called = {

@@ -49,12 +49,12 @@ class Options:
         checkpoint: a file of the user that both versions load; None: there is none.
         loader: a file with a function that loads it; None: the framework does.
         observations, environment: what the agent in it is shown.
-        lend: distributions that both sides have, although only one version installs them.
+        lend: distributions that both versions have, although only one version installs them.
         minutes: after which everything that runs is ended; 0: there is no limit. See ``SHARES``.
         started: when, in seconds since the epoch.
         compared_from: when both versions were there, of whose remaining time stages get shares.
-        keep: answers of a side are those of an earlier upgrade of this session; of what is reached
-            only functions are noted.
+        keep: answers of a version are those of an earlier upgrade of this session; of what is
+            executed only functions are noted.
     """
 
     old: str = "installed"

@@ -1,7 +1,7 @@
-"""Which version of everything stands on a side, found before anything is installed.
+"""The package versions of an old or new version, resolved before anything is installed.
 
-A side is what it pins, what that needs, and what the suite needs to ask it, on top of the packages
-that are installed. An installed version is kept unless something forbids it; torch always is.
+A version is what it pins, what that needs, and what the suite needs to ask it, on top of the
+packages that are installed. An installed one is kept unless something forbids it; torch always is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from rlregress.upgrade import (
     wheels,
 )
 from rlregress.upgrade.known_good_pins import name_of
-from rlregress.upgrade.requested import Requested, python_in
+from rlregress.upgrade.requested import RequestedVersion, python_in
 
 _NOTHING: Mapping[str, str] = {}
 #: a requirement that holds nowhere takes a package out of the resolution.
@@ -39,13 +39,13 @@ _NEVER = "python_version < '0'"
 
 @dataclass(frozen=True)
 class Resolved:
-    """The versions of a side.
+    """The versions of a version.
 
     Attributes:
         rows: canonical name -> ``name==version``, or a reference to an address.
         notes: in words, what was given up.
         tools: versions of what builds a package that is published as source only.
-        pinned: names of what the user asks for: of these the very release stands on the side, of
+        pinned: names of what the user asks for: of these the very release stands on the version, of
             the others whatever is installed in that version.
         base: name -> version of the environment that it stands on; None: this one.
     """
@@ -77,7 +77,7 @@ class Problem:
         pins: what the user asks for; ``fixed`` of them, by name, have another metadata in their
             place: it contradicts other pins, or cannot be read.
         defaults: what old releases stand on.
-        own: what else is needed to ask and train on the side.
+        own: what else is needed to ask and train on the version.
         held: packages that stay as they are installed.
         complete: nothing below is seen: an environment of its own.
         python: its interpreter; empty: the one that runs this.
@@ -141,49 +141,49 @@ def versions(rows: Iterable[str]) -> dict[str, str]:
     return pinned
 
 
-def another_torch(side: Requested) -> bool:
-    """Return whether a side cannot stand on what is installed, as it asks for another torch."""
-    return any(name_of(row) == "torch" and not installed.holds(row) for row in side.requirements)
+def another_torch(version: RequestedVersion) -> bool:
+    """Return whether a version cannot stand on what is installed, as it asks for another torch."""
+    return any(name_of(row) == "torch" and not installed.holds(row) for row in version.requirements)
 
 
-def make_problem(side: Requested, adapters: Sequence[Adapter], complete: bool) -> Problem:
+def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complete: bool) -> Problem:
     """Return the requirements to resolve for a version that pins something."""
-    if side.base is not None:
-        python = python_in(side.base)
+    if version.base is not None:
+        python = python_in(version.base)
         base = interpreters.versions(python)
-        return Problem(side.requirements, lock=bool(side.lock), python=python, base=base)
+        return Problem(version.requirements, lock=bool(version.lock), python=python, base=base)
     defaults = (
-        known_good_pins.defaults(side.requirements)
-        if side.lock is None
+        known_good_pins.defaults(version.requirements)
+        if version.lock is None
         else known_good_pins.Defaults()
     )
-    named = side.packages | {name_of(row) for row in defaults.rows}
+    named = version.packages | {name_of(row) for row in defaults.rows}
     if complete:
         ours = (
             dependencies.list_needed_on_another_python(named)
-            if side.python
+            if version.python
             else dependencies.own(adapters, named)
         )
         own = (*ours, *dependencies.list_framework_packages(adapters, named))
         return Problem(
-            side.requirements,
+            version.requirements,
             defaults,
             own,
             complete=True,
-            lock=bool(side.lock),
-            python=side.python,
+            lock=bool(version.lock),
+            python=version.python,
         )
     fixed_packages = dependencies.list_fixed_packages(adapters, named)
     own = (
         *dependencies.own(adapters, named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
-    pins = tuple(row for row in side.requirements if name_of(row) not in fixed_packages)
-    return Problem(pins, defaults, own, fixed_packages, lock=bool(side.lock))
+    pins = tuple(row for row in version.requirements if name_of(row) not in fixed_packages)
+    return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
 
 
 def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
-    """The versions of a side, and the problem that has them: as little is given up as can be.
+    """The versions of a version, and the problem that has them: as little is given up as can be.
 
     Raises:
         UserError: what is pinned does not exist, or cannot stand together.

@@ -83,7 +83,7 @@ def _look_bounds(
     steps = []
     before = 0
     accepting = (*looks.accept_cell, 0.0)  # nothing goes on after the last look
-    for n, weight, accept in zip(looks.seeds, looks.weights, accepting, strict=True):
+    for n, weight, accept in zip(looks.run_counts, looks.weights, accepting, strict=True):
         # Bonferroni over the looks: each spends its share of the level
         rejecting = smallest_rejecting_count(stored_failed, m, n, weight * level)
         continuing = smallest_rejecting_count(stored_failed, m, n, accept)

@@ -23,14 +23,14 @@ class Looks:
     """The looks of one gate.
 
     Attributes:
-        seeds: new runs of a cell in all at each look, ascending [K].
+        run_counts: new runs of a cell in all at each look, ascending [K].
         weights: share of the error that each look may spend [K]; sum 1.
         accept_cell: a cell is accepted at a look if its p-value is larger [K - 1].
         accept_group: a group is accepted at a look if its p-value is larger, and keeps its cells
             from being accepted until then [K - 1].
     """
 
-    seeds: tuple[int, ...]
+    run_counts: tuple[int, ...]
     weights: tuple[float, ...]
     accept_cell: tuple[float, ...] = ()
     accept_group: tuple[float, ...] = ()
@@ -38,15 +38,15 @@ class Looks:
     @property
     def max_runs(self) -> int:
         """Number of new runs of a cell after the last look."""
-        return self.seeds[-1]
+        return self.run_counts[-1]
 
     def find_look(self, run: int) -> int:
         """Return the index of the look whose block has run ``run``; both count from 0."""
-        return next(look for look, seeds in enumerate(self.seeds) if run < seeds)
+        return next(look for look, count in enumerate(self.run_counts) if run < count)
 
     def could_reject(self, m: int, level: float) -> bool:
         """Return whether any data could give m stored runs a sequential p below ``level``."""
-        pairs = zip(self.seeds, self.weights, strict=True)
+        pairs = zip(self.run_counts, self.weights, strict=True)
         return any(smallest_p_value(m, n) / weight < level for n, weight in pairs)
 
     def combine_p_values(self, p_values: Sequence[float] | FloatArray) -> FloatArray:

@@ -199,7 +199,7 @@ def simulate_looks(
         returns = rng.standard_normal((min(_CHUNK, repetitions - start), m + looks.max_runs))
         continued_from = np.full(len(returns), -np.inf)
         outcomes = []
-        for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
+        for look, (n, weight) in enumerate(zip(looks.run_counts, looks.weights, strict=True)):
             # Few arrangements suffice for a generous level; the gate's own number for a strict one.
             max_draws = min(MORE_DRAWS, max(FEW_DRAWS, math.ceil(5 / (weight * level))))
             draws = min(max_draws, max(2_000, math.ceil(100 / (weight * level))))
@@ -275,12 +275,12 @@ class _GroupNoise:
 def _draw_group_noise(
     stored: Sequence[int], looks: Looks, repetitions: int, rng: np.random.Generator
 ) -> _GroupNoise:
-    effect = np.empty((len(looks.seeds), repetitions, len(stored)))
+    effect = np.empty((len(looks.run_counts), repetitions, len(stored)))
     spread = np.empty_like(effect)
     for cell, m in enumerate(stored):
         before = rng.standard_normal((repetitions, m))
         after = rng.standard_normal((repetitions, looks.max_runs))
-        for look, n in enumerate(looks.seeds):
+        for look, n in enumerate(looks.run_counts):
             new = after[:, :n]
             squares = before.var(axis=1) * m + new.var(axis=1) * n
             effect[look, :, cell] = (before.mean(axis=1) - new.mean(axis=1)) / math.sqrt(
@@ -313,7 +313,7 @@ def _simulate_group(
     keeps_cells = np.ones(repetitions, dtype=bool)  # the group keeps its cells from being accepted
     rejected = np.zeros(repetitions, dtype=bool)
     runs = np.zeros((repetitions, cells), dtype=np.int64)
-    for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
+    for look, (n, weight) in enumerate(zip(looks.run_counts, looks.weights, strict=True)):
         m = noise.stored
         shift = drop * np.sqrt(m * n / (m + n)) / sds
         loss = drop + (noise.effect[look] * np.sqrt(1 / m + 1 / n) * sds).mean(axis=1)

@@ -165,7 +165,7 @@ class Course:
         looks = self.looks[name]
         # a change in either direction counts, so each direction is tested at half of the level
         if self.cells[name].quantity.two_sided:
-            return single_look(looks.seeds[0]), 0.5
+            return single_look(looks.run_counts[0]), 0.5
         return looks, 1.0
 
     def weights(self, drops: bool) -> Mapping[Key, float]:
@@ -194,7 +194,7 @@ class Course:
     def sample(self, name: str, look: int) -> Sample:
         """Return the runs of a cell at a look, counted from 1."""
         # a cell without a look is described by the runs of its first
-        seeds = self.looks[name].seeds[max(look, 1) - 1]
+        seeds = self.looks[name].run_counts[max(look, 1) - 1]
         return sample_at(name, self.cells[name], seeds)
 
 
@@ -244,11 +244,11 @@ def take_looks(cells: Mapping[str, CellSample], looks: Mapping[str, Looks], rule
     members: dict[Key, Member] = {("cell", name): Member() for name in cells if name in tested}
     members |= {("group", group): Member() for group in groups}
     course = Course(cells, looks, rules, members, groups, {}, {}, {}, frozenset(cells), 0)
-    count = max((len(look_.seeds) for look_ in looks.values()), default=0)
+    count = max((len(look_.run_counts) for look_ in looks.values()), default=0)
     for look in range(count):
         # a cell that cannot be tested has its first block, to be reported
         open_cells = {n for n in cells if (members[("cell", n)].open if n in tested else look == 0)}
-        needed = {n: looks[n].seeds[look] for n in sorted(open_cells)}
+        needed = {n: looks[n].run_counts[look] for n in sorted(open_cells)}
         needed = {n: seeds for n, seeds in needed.items() if _count_new_runs(cells[n]) < seeds}
         course = replace(course, needed=needed, undecided=frozenset(open_cells), look=look)
         if needed or not open_cells:
@@ -500,7 +500,7 @@ def _cell_verdict(course: Course, name: str) -> CellVerdict:
         visible_drop=visible,
         visible_fraction=None if visible is None else visible / runs.scale,
         look=member.look,
-        looks=looks.seeds,
+        looks=looks.run_counts,
         quantity=quantity.name,
         stored_middle=interquartile_mean(stored),
         new_middle=interquartile_mean(runs.known_new),
@@ -593,6 +593,6 @@ def _group_verdict(course: Course, group: str, cells: Mapping[str, CellVerdict])
         hypotheses=len(course.members),
         visible_fraction=visible,
         look=member.look,
-        looks=looks.seeds,
+        looks=looks.run_counts,
         quantity=quantity.name,
     )

@@ -12,7 +12,7 @@ from rlregress.model.fault_results import DETAILS, RETURNS, Fault, FaultResult
 from rlregress.report.html.page import Facts
 from rlregress_power import faults_page, probe_server
 from rlregress_power.cli import faults as commands
-from tools.tests.report.test_gate_page import stands_alone
+from tools.tests.report.test_check_page import stands_alone
 
 FACTS = Facts("a title", "today", 90.0, "a machine", "rlregress selftest faults")
 

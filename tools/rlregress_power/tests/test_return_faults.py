@@ -44,12 +44,12 @@ def test_gates_on_unchanged_code_have_seeds_of_their_own(monkeypatch):
         requested.append(options.first_seed)
         return "nothing is trained here"
 
-    monkeypatch.setattr(return_gates.gate_run, "run_returns_only", alone)
+    monkeypatch.setattr(return_gates.check_run, "run_returns_only", alone)
     faults = fault_tables.select_faults(RETURNS, ["sb3"], [], ["ppo"])
     judged = list(return_gates.judge(faults, 1, print, gates=3))
     assert requested == [1000 + gate * SEQUENTIAL_LOOKS.max_runs for gate in range(3)]
-    assert [gate_result.trouble for gate_result in judged] == ["nothing is trained here"] * 3
-    assert not any(gate_result.regressed or gate_result.detected for gate_result in judged)
+    assert [check_result.trouble for check_result in judged] == ["nothing is trained here"] * 3
+    assert not any(check_result.regressed or check_result.detected for check_result in judged)
 
 
 @pytest.mark.nightly

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rlregress import frameworks
+from rlregress.check import stored_throughput
 from rlregress.faults import fault_tables
-from rlregress.gate import stored_throughput
 from rlregress.model.fault_results import THROUGHPUT
 from rlregress.training.throughput_measurement import Measurement
 from rlregress_power import faults_text

@@ -37,7 +37,7 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
     waiting.probe_all(adapters)
     settled = settle.collect(adapters)
-    output.decided()
+    output.mark_decided()
     differing = claims_text.differing(settled)
     if as_markdown:
         items = source_index.load_index(suite.baselines() / "sources")

@@ -56,7 +56,7 @@ def measure(
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
     wrong = [line for name, spread in spreads.items() for line in chance.faults(name, spread)]
-    output.decided()
+    output.mark_decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",

@@ -13,11 +13,11 @@ import typer
 
 from rlregress import missing_packages
 from rlregress.catalogue.requested_names import split_names
+from rlregress.check import report_data
 from rlregress.cli import output
 from rlregress.cli.options import Budget, Report, as_typed, reject_options
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.gate import report_data
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.report import short_summary
 from rlregress.report.html.page import Facts

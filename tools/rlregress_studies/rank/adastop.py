@@ -107,7 +107,7 @@ class AdastopPlan:
 
 
 @dataclass(frozen=True)
-class Pair:
+class SamplePair:
     """The decision about two samples.
 
     Attributes:
@@ -141,7 +141,7 @@ class Look:
 class Comparison:
     """All pairs, in the requested order, and the looks that were possible."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[SamplePair, ...]
     looks: tuple[Look, ...]
 
 
@@ -333,7 +333,7 @@ def compare(
     last = (NOT_SEPARATED, plan.looks) if len(looks) == plan.looks else (UNDECIDED, 0)
     return Comparison(
         tuple(
-            Pair(int(first[index]), int(second[index]), *decided.get(index, last))
+            SamplePair(int(first[index]), int(second[index]), *decided.get(index, last))
             for index in range(len(pairs))
         ),
         tuple(looks),

@@ -13,9 +13,9 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from rlregress import datafiles, frameworks, progress
+from rlregress.check import baseline_runs
 from rlregress.datafiles import Number, Text, expected
 from rlregress.errors import UserError, nearest
-from rlregress.gate import baseline_runs
 from rlregress.training import budgets, recorded_runs
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress_studies.rank import adastop

@@ -14,14 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlregress.check import baseline_runs
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs
 from rlregress.inside import run_record
 from rlregress.training.cell import Job
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
 from rlregress_studies.rank.run_ranking import ImplementationRun, rank, read_csv, read_stored
-from tools.tests.report.test_gate_page import stands_alone
+from tools.tests.report.test_check_page import stands_alone
 from tools.tests.training.test_records import content
 
 HEADER = "implementation,environment,seed,return"

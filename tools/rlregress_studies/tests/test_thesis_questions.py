@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 
 from rlregress import suite
+from rlregress.check import baseline_runs, published
+from rlregress.check.judging import find_worst_returns
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs, published
-from rlregress.gate.judging import find_worst_returns
 from rlregress_studies.thesis import thesis_answers, thesis_questions, thesis_text
 from rlregress_studies.thesis.thesis_answers import BETTER, OPEN, SAME, SIMILAR, WORSE
 from rlregress_studies.thesis.thesis_questions import against_tables, study

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from rlregress.check import baseline_runs, published
+from rlregress.check.judging import build_band_samples, replace_failed
 from rlregress.errors import UserError
-from rlregress.gate import baseline_runs, published
-from rlregress.gate.judging import build_band_samples, replace_failed
 from rlregress.model.cells import Band
 from rlregress.model.quantities import RETURNS
 from rlregress.training.budgets import load_budget, resolve_hyperparameters

@@ -16,7 +16,7 @@ from rlregress.bisect import symptoms
 from rlregress.cli import commands
 from rlregress.errors import UserError
 from rlregress.upgrade import cached_folders, requested
-from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.version_fingerprints import Fingerprint
 from tools.tests.nightly import every
 
 FAULT, COUNT = 27, 40

@@ -14,7 +14,7 @@ from rlregress.errors import UserError
 from rlregress.model.bisect_result import ChangedAt
 from rlregress.report import bisect_text
 from rlregress.upgrade import cached_folders, requested
-from tools.tests.upgrade import test_sides
+from tools.tests.upgrade import test_prepared_versions
 
 FIVE = [f"{number}.0" for number in range(1, 6)]
 
@@ -23,7 +23,7 @@ def wheel(folder, name, version, value, requires=(), tag="py3-none-any"):
     """A package whose ``value()`` is as given."""
     folder.mkdir(exist_ok=True)
     text = f"def value():\n    return {value}\n"
-    test_sides.wheel(folder, name, version, *requires, text=text, tag=tag)
+    test_prepared_versions.wheel(folder, name, version, *requires, text=text, tag=tag)
 
 
 @pytest.fixture

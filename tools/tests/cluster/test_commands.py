@@ -1,4 +1,4 @@
-"""Commands for runs select the runs of a gate, and inspect a store."""
+"""Commands for runs select the runs of a check, and inspect a store."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from contextlib import suppress
 
 import pytest
 
+from rlregress.check.cell_selection import Selection
+from rlregress.check.session import open_session
 from rlregress.cluster import run_one, run_selection
-from rlregress.gate.cell_selection import Selection
-from rlregress.gate.session import open_session
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
 
@@ -21,7 +21,7 @@ from .short_runs import jobs, write_listed
 
 
 def test_a_launch_has_the_runs_of_a_gate(tmp_path):
-    """The runs of a launch are those of the first look of a gate with the same options."""
+    """The runs of a launch are those of the first look of a check with the same options."""
     selection = Selection("short", cells="sb3-ppo-*")
     manifest = run_selection.write_selection_manifest(selection, 0, 1000, Store(tmp_path))
     session = open_session(selection, 0, str(tmp_path))

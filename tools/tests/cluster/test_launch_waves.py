@@ -51,7 +51,7 @@ def run_line(line: str, copy: Copy) -> subprocess.CompletedProcess[str]:
 
 
 def read_verdict(copy: Copy) -> dict[str, object]:
-    """Return the verdict of the last gate, without start and durations."""
+    """Return the verdict of the last check, without start and durations."""
     verdict = json.loads((copy.folder / "report" / "verdict.json").read_text())
     del verdict["started"], verdict["seconds"]
     for framework in verdict["frameworks"].values():
@@ -61,7 +61,7 @@ def read_verdict(copy: Copy) -> dict[str, object]:
 
 
 def check_verdict(copy: Copy, store: Store, message: str) -> None:
-    """The wave's verdict is that of a gate of the same store, which trains nothing more."""
+    """The wave's verdict is that of a check of the same store, which trains nothing more."""
     assert "verdict sb3: regressed" in message
     waves = read_verdict(copy)
     before = {path: path.stat() for path in store.folder.glob("sb3*/*.json")}
@@ -78,7 +78,7 @@ def check_verdict(copy: Copy, store: Store, message: str) -> None:
 
 @pytest.mark.nightly
 def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
-    """The line of crontab, killed in each wave, does each run once and has the gate's verdict."""
+    """The line of crontab, killed in each wave, does each run once and has the check's verdict."""
     copy, store = copy_suite(tmp_path / "suite", _CRON), Store(tmp_path / "runs")
     line = insert_folders(read_line("--local"), copy, store)
     text = ""

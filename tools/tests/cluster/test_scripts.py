@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from rlregress.check import stored_throughput
 from rlregress.cluster import manifest, run_one, slurm_arrays
 from rlregress.errors import UserError
-from rlregress.gate import stored_throughput
 from rlregress.training.lease import Lease
 from rlregress.training.store import Store
 

@@ -12,9 +12,9 @@ import pytest
 
 from rlregress import frameworks, suite
 from rlregress.catalogue import registry
+from rlregress.check.stored_throughput import QUANTITIES
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
-from rlregress.gate.stored_throughput import QUANTITIES
 from rlregress.model import fault_results
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.fault_results import DETAILS, OPTIONS, RETURNS, THROUGHPUT

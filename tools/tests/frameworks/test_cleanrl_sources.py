@@ -7,11 +7,11 @@ import os
 import pytest
 
 from rlregress import frameworks, suite
+from rlregress.check import cell_selection
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.script import known_scripts
-from rlregress.gate import cell_selection
 from rlregress.probing.interface import Unprobed
 
 

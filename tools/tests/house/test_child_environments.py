@@ -34,7 +34,7 @@ _OTHERWISE = {
     "upgrade/installer.py:list_versions": "uv",
     "upgrade/interpreters.py:_facts": "an interpreter that tells its version",
     "upgrade/revisions.py:_git": "git",
-    "upgrade/side_environments.py:make": "venv",
+    "upgrade/prepared_versions.py:make": "venv",
 }
 _READS = ("get", "pop", "setdefault", "update")
 

@@ -6,7 +6,7 @@ import re
 
 from rlregress import suite
 from rlregress.model import differences
-from rlregress.report import gate_report
+from rlregress.report import check_report
 
 DOCS = suite.root() / "docs"
 #: word and exit code of a verdict, in the table of all verdicts
@@ -16,7 +16,7 @@ _VERDICT = re.compile(r"(?m)^\| `([\w ]+)` \| (?:both|upgrade|check) \| ([0-3](?
 def test_a_verdict_has_one_entry():
     """Every verdict is explained once, those of an upgrade from the worst to the best."""
     words = [word for word, _ in _VERDICT.findall((DOCS / "evidence.md").read_text("utf-8"))]
-    assert sorted(words) == sorted({*differences.ORDER, *gate_report.MEANING})
+    assert sorted(words) == sorted({*differences.ORDER, *check_report.MEANING})
     assert [word for word in words if word in differences.ORDER] == list(differences.ORDER)
 
 

@@ -282,8 +282,8 @@ BROKEN = [
      "frameworks.base -> rlregress.formulas"),
     ("formulas/__init__.py", "import torch", "References and statistics know no framework",
      "formulas -> torch"),
-    ("report/words.py", "from rlregress.gate import gate_run", "Reports turn data into text",
-     "report.words -> rlregress.gate.gate_run"),
+    ("report/words.py", "from rlregress.check import check_run", "Reports turn data into text",
+     "report.words -> rlregress.check.check_run"),
     ("report/words.py", "import subprocess", "Reports turn data into text",
      "report.words -> subprocess"),
     ("model/verdict.py", "import subprocess", "Results are plain data",
@@ -376,9 +376,9 @@ def test_one_module_reads_the_data_files():
 def test_a_parser_beside_the_reader_is_found(tmp_path, line):
     """Another module that parses for itself is named."""
     clean = "import json\njson.loads('1')\nfrom pydantic import Field\n"
-    library = write(tmp_path / "rlregress", {"datafiles.py": line, "gate/own.py": clean})
+    library = write(tmp_path / "rlregress", {"datafiles.py": line, "check/own.py": clean})
     assert parsers_beside_the_reader(library) == []
-    (library / "gate" / "own.py").write_text(line)
+    (library / "check" / "own.py").write_text(line)
     assert len(parsers_beside_the_reader(library)) == 1
 
 

@@ -63,13 +63,13 @@ def test_the_subjects_of_the_catalogue_are_seen():
 @pytest.mark.parametrize(
     ("added", "name"),
     [
-        ("tools/rlregress/model/gate.py", "gate"),
-        ("tools/rlregress/catalogue/gate.py", "gate"),
-        ("tools/rlregress/gate/sac.py", "sac"),
+        ("tools/rlregress/model/state.py", "state"),
+        ("tools/rlregress/catalogue/state.py", "state"),
+        ("tools/rlregress/check/sac.py", "sac"),
         ("tools/rlregress/frameworks/training.py", "training"),
         ("tools/rlregress/frameworks/two/observe/training.py", "training"),
         ("tools/rlregress/formulas/nstep.py", "nstep"),
-        ("tools/tests/gate/test_a.py", "test_a"),
+        ("tools/tests/check/test_a.py", "test_a"),
         ("tests_behavior/test_a.py", "test_a"),
     ],
 )
@@ -80,8 +80,8 @@ def test_a_shared_name_is_found(tmp_path, added, name):
         "conftest.py",
         "tools/tests/conftest.py",
         "tests_unit/test_a.py",
-        f"{library}/gate/__init__.py",
-        f"{library}/upgrade/gate.py",
+        f"{library}/check/__init__.py",
+        f"{library}/upgrade/state.py",
         *(f"{library}/{family}/sac.py" for family in ("catalogue", "formulas", "measurements")),
         *(f"{library}/frameworks/{one}/training.py" for one in ("one", "two")),
         *(f"{library}/frameworks/{one}/observe/sac.py" for one in ("one", "two")),

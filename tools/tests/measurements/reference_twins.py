@@ -11,7 +11,7 @@ from rlregress.measurements.loop_journal import Journal
 
 
 @dataclass
-class TwinAgent:
+class ReferenceTwin:
     """Q networks and a policy that output numbers; the options are the ways to do it.
 
     The defaults are those of ``sac`` and ``td3`` in Stable-Baselines3.
@@ -165,7 +165,7 @@ class TwinAgent:
         scale = self.scale_term(np.atleast_1d(self.settings.low), np.atleast_1d(self.settings.high))
         return float(np.sum(gaussian - self.correction(x)) + scale)
 
-    def moved_targets(self, source, target):
+    def update_target(self, source, target):
         coefficient = self.settings.coefficient
         share = self.share if coefficient is None else self.share_of_coefficient(coefficient)
         return critics.polyak(source, target, share)

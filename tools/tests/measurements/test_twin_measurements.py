@@ -13,7 +13,7 @@ from rlregress.formulas import action_transforms
 from rlregress.formulas import sac as formulas
 from rlregress.measurements import sac, td3
 
-from .reference_twins import TwinAgent
+from .reference_twins import ReferenceTwin
 
 MEASUREMENTS = {**sac.MEASUREMENTS, **td3.MEASUREMENTS}
 _RELU, _TANH, _LEAKY = [0.0, 0.5], [-np.tanh(0.5), np.tanh(0.5)], [-0.005, 0.5]
@@ -392,5 +392,5 @@ def test_every_variant_of_every_measured_detail_is_here():
 def test_a_variant_is_told_apart(id, variant, options):
     """What is measured on an agent of one variant is judged to be that variant."""
     detail = registry.get(id)
-    observed = MEASUREMENTS[id](partial(TwinAgent, **options), detail.copy_inputs())
+    observed = MEASUREMENTS[id](partial(ReferenceTwin, **options), detail.copy_inputs())
     assert judge_observation(detail, observed).variant_or_reason == variant

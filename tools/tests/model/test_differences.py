@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rlregress.model import differences as model
-from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
+from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import Entry, judge
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
 from rlregress.report.html import upgrade_page
@@ -18,7 +18,7 @@ RESULTS = (*model.DIFFERENT, model.SAME, model.NOT_COMPARED, model.CANNOT, model
 NAMES = ("ppo", "sac", "td3", "sac gsde")
 
 
-def piece(name, package="framework", how=CHANGED):
+def piece(name, package="framework", how=CODE_CHANGED):
     """Return a piece of code that differs."""
     own = Function(name=name, first=1, last=9, code="code", whole="code")
     return Changed(
@@ -37,10 +37,10 @@ def lists(draw):
     pieces = []
     for n in range(draw(st.integers(0, 5))):
         package = draw(st.sampled_from(["framework", "contrib"]))
-        how = draw(st.sampled_from([CHANGED, CHANGED, ADDED, REMOVED, WORDING]))
+        how = draw(st.sampled_from([CODE_CHANGED, CODE_CHANGED, ADDED, REMOVED, WORDING]))
         by = draw(st.sets(st.sampled_from(sorted(trainings)))) if trainings else set()
         # of what one version alone has, all is a change: none of it is missed
-        missed = [0.5, 0.0] if how == CHANGED else []
+        missed = [0.5, 0.0] if how == CODE_CHANGED else []
         ways = draw(st.sampled_from([False, False, True, *missed]))
         pieces.append((piece(f"f{n}", package, how), by, ways))
     return trainings, pieces

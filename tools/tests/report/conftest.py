@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from rlregress.cli import check as gate_command
-from rlregress.gate import gate_run
-from rlregress.gate_options import GateOptions
+from rlregress.check import check_run
+from rlregress.check_options import CheckOptions
+from rlregress.cli import check as check_command
 from rlregress.report.html import svg
 
 from . import simulated
@@ -52,8 +52,8 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
         in_brief: bool = False,
         figures: bool = False,
     ) -> tuple[int, str, Path]:
-        def evidence(options: GateOptions) -> None:
-            session = gate_run.open_gate_session(options)
+        def evidence(options: CheckOptions) -> None:
+            session = check_run.open_check_session(options)
             stored_by_cell = {cell.id: stored for cell, stored in session.stored.items()}
             entries_found = simulated.detail_entries(without, frameworks)
             if cells == PPO:
@@ -64,14 +64,14 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tupl
             options.evidence.write_text(text)
             options.junit.write_text("<testsuites/>")
 
-        monkeypatch.setattr(gate_run, "run_gate", evidence)
+        monkeypatch.setattr(check_run, "run_check", evidence)
         if not figures:
             monkeypatch.setattr(svg, "draw_svg", _empty_figure)
         report = tmp_path / "report"
-        options = GateOptions(
+        options = CheckOptions(
             report=report, store=str(tmp_path / "runs"), cells=cells, frameworks=frameworks
         )
-        code = gate_command.judge(options, in_brief)
+        code = check_command.judge(options, in_brief)
         return code, (report / "report.html").read_text("utf-8"), report
 
     return judged

@@ -14,8 +14,8 @@ import numpy as np
 
 from rlregress import evidence
 from rlregress.catalogue import requested_names
-from rlregress.gate import baseline_runs
-from rlregress.gate.baseline_runs import FIRST_NEW_SEED, Baseline
+from rlregress.check import baseline_runs
+from rlregress.check.baseline_runs import FIRST_NEW_SEED, Baseline
 from rlregress.model.quantities import DIAGNOSTICS, RETURNS
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules

@@ -15,12 +15,12 @@ from rlregress.model.fault_results import DETAILS, Fault
 from rlregress.report.html import upgrade_page
 from rlregress_power import faults_page, probe_server
 
-from ..gate import night_files
-from ..gate.stored import with_returns_alone
+from ..check import night_files
+from ..check.stored import with_returns_alone
 from ..upgrade import test_result as upgrades
 from . import browser, simulated
 from .browser import Browser
-from .test_gate_page import CRITIC_DETAIL, HOPPER, failed
+from .test_check_page import CRITIC_DETAIL, HOPPER, failed
 from .test_other_pages import FACTS, parted  # noqa: F401 (a fixture)
 
 pytestmark = [

@@ -10,7 +10,7 @@ import stable_baselines3
 
 from rlregress.report import ci_formats
 
-from .test_gate_page import CRITIC_DETAIL, HOPPER, failed
+from .test_check_page import CRITIC_DETAIL, HOPPER, failed
 
 CRITIC = failed("not as documented", detail=CRITIC_DETAIL, scope="library", found="none")
 SAC = "stable_baselines3/sac/sac.py"
@@ -76,9 +76,9 @@ def test_a_comment_has_the_verdict_and_folds_the_report(night):
     text = (report / "summary.md").read_text()
     mark, verdict, *_ = text.splitlines()
     assert mark == ci_formats.GATE != ci_formats.UPGRADE
-    assert verdict == "### Gate: sb3 regressed"
+    assert verdict == "### Check: sb3 regressed"
     assert text.count("- ") >= 4
-    assert "<details>" in text.partition("\n# Gate: sb3 regressed")[0]
+    assert "<details>" in text.partition("\n# Check: sb3 regressed")[0]
 
 
 def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
@@ -88,7 +88,7 @@ def test_an_unchanged_night_annotates_nothing(on_github, night, capsys):
     assert "::" not in [line[:2] for line in capsys.readouterr().out.splitlines()]
     (run,) = json.loads((report / "gate.sarif").read_text())["runs"]
     assert run["results"] == []
-    assert "# Gate: sb3 holds" in on_github.read_text()
+    assert "# Check: sb3 holds" in on_github.read_text()
 
 
 def test_elsewhere_nothing_is_annotated(night, capsys, monkeypatch):

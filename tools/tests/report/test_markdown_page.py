@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markupsafe import Markup
 
-from rlregress.gate.source_diff import diff_texts
+from rlregress.check.source_diff import diff_texts
 from rlregress.report import harmless, markdown_page
 from rlregress.report.html.page import (
     Badge,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.gate.source_diff import diff_texts
+from rlregress.check.source_diff import diff_texts
 from rlregress.model import differences as model
 from rlregress.model import tones
 from rlregress.model.differences import VIOLATED, Entry
-from rlregress.model.upgrade_result import Cause
+from rlregress.model.upgrade_result import Culprits
 from rlregress.report import words
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts, Step
@@ -19,7 +19,7 @@ from rlregress.upgrade import return_gate
 from ..upgrade import test_result as upgrades
 from . import simulated
 from .markup import Page
-from .test_gate_page import HOPPER, stands_alone
+from .test_check_page import HOPPER, stands_alone
 
 COMMAND = "rlregress upgrade a==1 installed --algorithm sac"
 FACTS = Facts("a title", "today", 90.0, "a machine", COMMAND)
@@ -146,7 +146,7 @@ def parted():
         upgrades.PARTED,
         changed=[upgrades.SCALE],
         executions=(upgrades.reached("sac"),),
-        causes={"sac": Cause(place=(function,), alone=function)},
+        culprits={"sac": Culprits(place=(function,), alone=function)},
         hunks={function: diff_texts("SAC.train", old, new, (270, 270))},
         defaults=(upgrades.BATCH,),
     )
@@ -179,8 +179,8 @@ def test_trainings_that_diverge_by_one_culprit_are_one_finding():
     """The others stand folded in it."""
     function = upgrades.function()
     traces = [upgrades.traced(name, "diverged") for name in ("sac", "sac gsde")]
-    cause = Cause(place=(function,), alone=function)
-    page = page_of(upgrades.of(*traces, causes={"sac": cause, "sac gsde": cause}))
+    culprits = Culprits(place=(function,), alone=function)
+    page = page_of(upgrades.of(*traces, culprits={"sac": culprits, "sac gsde": culprits}))
     (finding,) = page.texts("article", "finding")
     assert "1 more diverge at the same line, for the same reason sac gsde" in finding
 
@@ -223,7 +223,7 @@ def test_an_unwritable_page_is_an_error_before_anything_starts(command, tmp_path
 
 def test_every_verdict_has_a_sign_of_its_own_tone():
     """No verdict of a gate or of an upgrade is shown by chance: each has a tone."""
-    from rlregress.report import gate_report
+    from rlregress.report import check_report
 
-    for word in {*model.ORDER, *gate_report.MEANING}:
+    for word in {*model.ORDER, *check_report.MEANING}:
         assert word in tones.OF_VERDICT

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 
+from rlregress.check.source_diff import diff_texts
 from rlregress.cli import window
-from rlregress.gate.source_diff import diff_texts
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Crash
-from rlregress.model.upgrade_result import Calls, Cause, OfScript
+from rlregress.model.upgrade_result import Calls, Culprits, OfScript
 from rlregress.report import screen, upgrade_text
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Badge, Card, Culprit, Facts, Step
@@ -54,12 +54,12 @@ def hostile(name):
     trained = upgrades.traced(name, "diverged")
     part = upgrades.of(
         *(replace(trained, name=f"{name} {number}") for number in range(20)),
-        causes={f"{name} {n}": Cause(place=(function,), alone=function) for n in range(10)},
+        culprits={f"{name} {n}": Culprits(place=(function,), alone=function) for n in range(10)},
         hunks={function: source},
         executions=(replace(upgrades.reached(name), function=function,
                             calls=Calls(arguments=name, path=name, old=name, new=name)),),
     )  # fmt: skip
-    crash = Crash(side="new", error=f"E: {name}", at=name, by=name, executed=None)
+    crash = Crash(label="new", error=f"E: {name}", at=name, by=name, executed=None)
     script = OfScript(held=replace(upgrades.traced(name), crash=crash))
     parts = [replace(part, title=name)] * 6
     results = upgrades.upgrade(*parts, other_packages=entries, script=script)
@@ -103,11 +103,11 @@ def test_a_culprit_stands_with_its_lines_and_all_that_it_explains():
     function = upgrades.function()
     old, new = (f"    loss = {factor} * sum(x)" for factor in ("0.5", "1.0"))
     source = diff_texts("SAC.train", [old], [new], (276, 276))
-    cause = Cause(place=(function,), alone=function)
+    culprits = Culprits(place=(function,), alone=function)
     names = [f"sac scenario{number}" for number in range(40)]
     framework = upgrades.of(
         *(upgrades.traced(name, "diverged") for name in (*names, "ppo")),
-        causes=dict.fromkeys(names, cause),
+        culprits=dict.fromkeys(names, culprits),
         hunks={function: source},
         changed=[upgrades.SCALE],
         executions=(upgrades.reached(*names),),

@@ -260,7 +260,7 @@ def judge_sessions(
     shape = evidence.drop.shape[1:]
     groups = shape[1] // len(quantities)
     weights = np.repeat([quantity.share for quantity in quantities], groups)
-    first = evidence.seeds.index(looks.seeds[0])
+    first = evidence.seeds.index(looks.run_counts[0])
     cell_gain, group_gain = _rejected(
         evidence.gain[first],
         combine_mid_p(evidence.gain_mid[first]),
@@ -275,7 +275,7 @@ def judge_sessions(
     runs = np.zeros(shape, dtype=np.int64)
     mid, effect, cell_p = np.zeros(shape), np.zeros(shape), np.full(shape, np.inf)
     group_effect, group_p = np.zeros(shape[:2]), np.full(shape[:2], np.inf)
-    for look, (n, weight) in enumerate(zip(looks.seeds, looks.weights, strict=True)):
+    for look, (n, weight) in enumerate(zip(looks.run_counts, looks.weights, strict=True)):
         at = evidence.seeds.index(n)
         runs[open_cell] = n
         mid = np.where(open_cell, evidence.drop_mid[at], mid)
@@ -340,7 +340,7 @@ def measure(
 ) -> list[Measured]:
     """Simulate ``gates`` sessions of ``cells`` cells in groups of eight; one result per plan."""
     groups = cells // _GROUP
-    seeds = sorted({n for looks in plans for n in looks.seeds})
+    seeds = sorted({n for looks in plans for n in looks.run_counts})
     rng = np.random.default_rng(
         [seed, cells, m, len(laws), round(1000 * change.drop), round(1000 * change.collapsed)]
     )
@@ -417,11 +417,11 @@ def measure_secondary(
         for start in range(0, sessions, _CHUNK):
             size = min(_CHUNK, sessions - start)
             stored, new = draw_session(rng, size, groups, m, looks.max_runs, drop)
-            evidence = [evidence_of(stored, new, looks.seeds, rng)]
+            evidence = [evidence_of(stored, new, looks.run_counts, rng)]
             for measured in quantities[1:]:
                 goes = -correlation if measured is CRITIC else correlation
                 pair = draw_secondary(own, stored, new, measured, goes, changed.get(measured, 0.0))
-                evidence.append(evidence_of(*pair, looks.seeds, own, measured))
+                evidence.append(evidence_of(*pair, looks.run_counts, own, measured))
             yield judge_sessions(join_evidence(evidence), looks, alpha, quantities=quantities)
 
     rings: list[float] = []

@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from rlregress.gate import baseline_runs, cell_selection
+from rlregress.check import baseline_runs, cell_selection
 from rlregress.model.verdict import REGRESSED
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 from rlregress.verdicts.rules import CellSample, Rules

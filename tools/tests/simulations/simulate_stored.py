@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlregress.gate import baseline_runs
+from rlregress.check import baseline_runs
 from rlregress.model.quantities import returns_scale
 from tools.tests.simulations import simulate_gates
 from tools.tests.simulations.laws import LAWS, Law, resampled

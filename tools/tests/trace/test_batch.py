@@ -12,9 +12,9 @@ import pytest
 
 from rlregress.inside import batch
 from rlregress.trace import recording_processes, trace_reader
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare
-from rlregress.upgrade import sides
+from rlregress.upgrade import runtimes
 from rlregress.upgrade.compared_trainings import Training
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -40,9 +40,9 @@ def recorded(tmp_path_factory, warm_executable):
     ]
     path = folder / "jobs.json"
     path.write_text(json.dumps({"jobs": jobs}))
-    side = Side("old", python=warm_executable)
+    runtime = Runtime("old", python=warm_executable)
     process = subprocess.run(
-        recording_processes.start("batch", side, path), env=side.environment(),
+        recording_processes.start("batch", runtime, path), env=runtime.environment(),
         capture_output=True, text=True,
     )  # fmt: skip
     return process, folder
@@ -54,7 +54,7 @@ def test_trainings_of_a_batch_are_those_of_processes_of_their_own(recorded, tmp_
     _, folder = recorded
     first, second = (trace_reader.load(folder / f"{name}.trace") for name in ("one", "other"))
     job = {**PLAIN, "lines": False}
-    alone = recording_processes.record(job, tmp_path / "alone.trace", Side("old"))
+    alone = recording_processes.record(job, tmp_path / "alone.trace", Runtime("old"))
     assert first.failure == ""
     assert min(first.count("optimizer"), first.count("step")) > 1
     assert {compare(first, trace).verdict for trace in (second, alone)} == {"equal"}
@@ -108,7 +108,7 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
     library = str(Path(batch.__file__).parents[2])
     process = subprocess.run(
         [sys.executable, "-c", ENDED, str(path)], capture_output=True, text=True, check=True,
-        env={**Side("old").environment(), "PYTHONPATH": library},
+        env={**Runtime("old").environment(), "PYTHONPATH": library},
     )  # fmt: skip
     assert [line.split("\t")[0] for line in process.stdout.splitlines()] == names
     values = {name: tmp_path / f"{name}.error" for name in names}
@@ -121,15 +121,15 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
 
 def test_a_process_that_goes_on_records_as_a_new_one_does(tmp_path):
     """Its second list of trainings is equal to the bit to one that a new process records."""
-    side = Side("old")
+    runtime = Runtime("old")
     trainings = [Training("sb3", "a2c", PLAIN)]
     folders = [tmp_path / name for name in ("new", "first", "second")]
     for folder in folders:
         folder.mkdir()
-    (new,) = sides.load_or_record(trainings, side, folders[0], lines=True).values()
-    with closing(sides.Workers(1)) as workers:
+    (new,) = runtimes.load_or_record(trainings, runtime, folders[0], lines=True).values()
+    with closing(runtimes.Workers(1)) as workers:
         lists = [
-            sides.load_or_record(trainings, side, folder, lines=True, workers=workers)["a2c"]
+            runtimes.load_or_record(trainings, runtime, folder, lines=True, workers=workers)["a2c"]
             for folder in folders[1:]
         ]
         # one process did both
@@ -147,9 +147,9 @@ def test_a_process_that_goes_on_records_as_a_new_one_does(tmp_path):
 
 def test_a_process_that_ends_is_not_lent_again(tmp_path):
     """Its trainings say how it ended; the next list has a new process."""
-    side = Side("old", python=str(tmp_path / "none"))
+    runtime = Runtime("old", python=str(tmp_path / "none"))
     trainings = [Training("sb3", "a2c", PLAIN)]
-    with closing(sides.Workers(1)) as workers:
-        trace = sides.load_or_record(trainings, side, tmp_path, workers=workers)["a2c"]
+    with closing(runtimes.Workers(1)) as workers:
+        trace = runtimes.load_or_record(trainings, runtime, tmp_path, workers=workers)["a2c"]
         assert workers.idle == []
     assert trace.failure.startswith("the process ended with status 127: ")

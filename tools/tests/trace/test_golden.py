@@ -209,7 +209,7 @@ def test_packages_and_seeds_that_moved_are_named(golden_and_trace):
     edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
            seeds={"torch's generator": "5"})  # fmt: skip
     text = traces_text.golden_difference(golden.differences(golden.load(path), trace), trace)
-    (packages,) = (line for line in text if line.startswith("packages that moved: "))
+    (packages,) = (line for line in text if line.startswith("changed packages: "))
     for moved in (f"torch 1.13.1 -> {torch.__version__}", "gone 2.0 -> not imported",
                   f"gymnasium not imported -> {gymnasium.__version__}"):  # fmt: skip
         assert moved in packages

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from rlregress.trace import recording_processes, trace_reader
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.training import worker_launch
 
 pytestmark = pytest.mark.usefixtures("warm_python")
@@ -44,7 +44,7 @@ def test_what_a_script_loads_is_in_its_trace(package, tmp_path):
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     job = {"script": str(script), "packages": ["learner"]}
-    header = recording_processes.record(job, tmp_path / "made.trace", Side("old")).header
+    header = recording_processes.record(job, tmp_path / "made.trace", Runtime("old")).header
     assert not header["failure"]
     assert header["imported"] == ["learner/__init__.py", "learner/used.py", "train.py"]
     assert header["opened"] == ["learner/rates.json"]
@@ -73,9 +73,9 @@ def test_what_is_loaded_before_the_fork_counts(tmp_path):
     job = {"framework": "sb3", "training": "a2c", "seed": 0, "name": "a2c", "lines": False}
     path = tmp_path / "jobs.json"
     path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
-    side = Side("old")
+    runtime = Runtime("old")
     subprocess.run(
-        recording_processes.start("batch", side, path), env=side.environment(), check=True
+        recording_processes.start("batch", runtime, path), env=runtime.environment(), check=True
     )
     header = trace_reader.load(tmp_path / "a2c.trace").header
     assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]

@@ -119,9 +119,9 @@ def test_environments_of_other_processes_are_stepped_as_one(recorder):
     ]
     assert set(recorder.events[-1]["parts"]) == {"action", "observation", "reward", "flags"}
     assert "resets of environments" in recorder.seeded
-    (row,) = recorder.elsewhere
+    (row,) = recorder.other_activity
     assert (row["what"], row["class"]) == ("process", "AsyncVectorEnv")
-    (line,) = explain.elsewhere(Trace(header={"elsewhere": [row]}, events=()))
+    (line,) = explain.list_other_activity(Trace(header={"elsewhere": [row]}, events=()))
     assert "started by AsyncVectorEnv, async_vector_env.py:" in line
     assert line.endswith("to run it in one process: gymnasium.vector.SyncVectorEnv")
 
@@ -294,7 +294,7 @@ def test_what_only_one_side_watches_is_left_out():
     new = replace(old, events=tuple(row for event in old.events for row in (output, event)))
     comparison = compare(old, new)
     assert comparison.verdict == "equal"
-    assert [side for side, _ in comparison.extra] == ["new"] * 4
+    assert [label for label, _ in comparison.extra] == ["new"] * 4
 
 
 # -- threads -------------------------------------------------------------------------------------
@@ -308,9 +308,11 @@ def test_an_event_of_another_thread_names_who_started_it(recorder):
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
-    (row,) = recorder.elsewhere
+    (row,) = recorder.other_activity
     assert (row["what"], row["file"]) == ("thread", "test_recorded_methods.py")
-    text = explain.causes(compare(build_trace("b", [1]), build_trace("b", [2])), recorder.elsewhere)
+    text = explain.describe_random_source(
+        compare(build_trace("b", [1]), build_trace("b", [2])), recorder.other_activity
+    )
     assert text == "the order of what runs in other threads or processes"
 
 

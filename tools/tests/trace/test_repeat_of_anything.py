@@ -20,7 +20,7 @@ from rlregress.inside.copies import Copies, NoCopy
 from rlregress.inside.repeat import Call, Code
 from rlregress.model.code import Changed
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace, Traced
-from rlregress.model.upgrade_result import Calls, Cause, PieceExecution
+from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
 from rlregress.upgrade import direct_calls
 
 CACHE, COUNT = {}, 0
@@ -322,7 +322,7 @@ def test_what_is_written_in_c_is_copied_by_itself_or_shared():
 )  # fmt: skip
 def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(calls, verdict):
     """Calls that detect nothing are no evidence."""
-    mover = Changed(
+    culprit = Changed(
         file="a.py", name="train", how="changed", old=None, new=None, paths=(None, None)
     )
     event = Event(index=0, kind="log", name="kl", file="", line=0, function="", parts={})
@@ -330,6 +330,8 @@ def test_logs_that_differ_are_close_only_if_direct_calls_have_seen_rounding(call
     comparison = Comparison(verdict="diverged", compared=1, first=first)
     trace = Trace(header={}, events=())
     held = Traced(name="ppo", comparison=comparison, old=trace, new=trace, repeats=True, notes=())
-    executions = [PieceExecution(function=mover, calls=calls)]
-    (result,) = direct_calls.mark_rounding([held], {"ppo": Cause(moving=(mover,))}, executions)
+    executions = [PieceExecution(function=culprit, calls=calls)]
+    (result,) = direct_calls.mark_rounding(
+        [held], {"ppo": Culprits(influencing=(culprit,))}, executions
+    )
     assert result.comparison.verdict == verdict

@@ -101,12 +101,12 @@ def test_a_doubled_loss_has_the_ratio_two(tmp_path):
 
 
 def test_an_extra_event_is_aligned(tmp_path):
-    """An event that one side has in every step is noted; equal numbers after it stay equal."""
+    """An event that one version has in every step is noted; equal numbers after it stay equal."""
     comparison = compared(
         tmp_path, ("    chosen =", "    torch.zeros(3).copy_(torch.ones(3))\n    chosen =")
     )
     assert comparison.verdict == "equal"
-    assert [side for side, _ in comparison.extra] == ["new"] * 8
+    assert [label for label, _ in comparison.extra] == ["new"] * 8
     assert {event.kind for _, event in comparison.extra} == {"write"}
 
 
@@ -159,7 +159,7 @@ def build_trace(kinds, numbers=None):
 
 
 def test_a_training_that_goes_on_on_one_side_is_diverged():
-    """More updates at the end of one side are a divergence of order, not a note."""
+    """More updates at the end of one version are a divergence of order, not a note."""
     comparison = compare(build_trace("dbodbo"), build_trace("dbodbodbo"))
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.old) == ("order", None)
@@ -167,7 +167,7 @@ def test_a_training_that_goes_on_on_one_side_is_diverged():
 
 
 def test_draws_at_the_end_of_one_side_are_a_note():
-    """Draws after the last update, on one side only, leave the verdict equal."""
+    """Draws after the last update, on one version only, leave the verdict equal."""
     comparison = compare(build_trace("dbodbo"), build_trace("dbodbodd"))
     assert comparison.verdict == "equal"
     assert len(comparison.extra) == 2
@@ -289,7 +289,8 @@ def test_another_type_is_never_rounding(letter, kind):
         build_trace("bb" + ("b" if letter in kinds else letter), [1, 1, 1]) for _ in range(2)
     )
     rows = [
-        replace(side.events[2], kind=kinds.get(letter, side.events[2].kind)) for side in (old, new)
+        replace(trace.events[2], kind=kinds.get(letter, trace.events[2].kind))
+        for trace in (old, new)
     ]
     old, new = (
         replace(s, events=(*s.events[:2], r)) for s, r in zip((old, new), rows, strict=True)
@@ -356,7 +357,7 @@ def test_an_environment_of_one_side_only_is_a_note():
     new = rename_events(build_trace("ssbsosssbso", numbers), *["x", "other"] * 5, "x")
     comparison = compare(old, new)
     assert comparison.verdict == "equal"
-    assert [(side, event.name) for side, event in comparison.extra] == [("new", "other")] * 5
+    assert [(label, event.name) for label, event in comparison.extra] == [("new", "other")] * 5
 
 
 def trace_outputs(*names, file=""):
@@ -369,7 +370,7 @@ def trace_outputs(*names, file=""):
 
 
 @pytest.mark.parametrize(
-    ("old_names", "new_names", "sides"),
+    ("old_names", "new_names", "expected_names"),
     [
         # refused: there is one answer in place of several
         (("loss.actor", "loss.critic"), ("loss",), ("loss.actor", "loss")),
@@ -377,15 +378,15 @@ def trace_outputs(*names, file=""):
         (("loss", "entropy"), ("loss",), ("entropy", None)),
     ],
 )
-def test_an_answer_of_one_side_only_is_a_difference(old_names, new_names, sides):
+def test_an_answer_of_one_side_only_is_a_difference(old_names, new_names, expected_names):
     """A training shows it: the library gives more, or less, or refuses."""
     old, new = trace_outputs(*old_names), trace_outputs(*new_names)
     comparison = compare(old, new)
     first = comparison.first
     assert (comparison.verdict, first.kind, first.part) == ("diverged", "interface", "")
-    assert tuple(event and event.name for event in (first.old, first.new)) == sides
+    assert tuple(event and event.name for event in (first.old, first.new)) == expected_names
     text = " ".join(explain.comparison(comparison, old, new))
-    assert "nothing of that name" in text or all(sides)
+    assert "nothing of that name" in text or all(expected_names)
     # what code of the framework hands to another is no answer
     inner = (trace_outputs(*names, file="f.py") for names in (old_names, new_names))
     assert compare(*inner).verdict == "equal"
@@ -412,7 +413,7 @@ def calls(*names, values=()):
         # nothing is left to compare
         (calls("one", "two"), calls("three"), "diverged"),
         (calls("one"), calls(), "diverged"),
-        # calls that no signature gives have to be on both sides
+        # calls that no signature gives have to be on both versions
         (calls("one", "two"), trace_outputs("one"), "diverged"),
     ],
 )
@@ -425,7 +426,7 @@ def test_a_generated_call_of_one_side_only_is_no_difference(first, second, verdi
         one_sided = {e.name for e in old.events} ^ {e.name for e in new.events}
         assert {event.name for _, event in comparison.extra} == one_sided
         text = " ".join(explain.comparison(comparison, old, new))
-        assert all(f"only the {side} version has" in text for side, _ in comparison.extra)
+        assert all(f"only the {label} version has" in text for label, _ in comparison.extra)
 
 
 @pytest.mark.parametrize("kind", ["output", "step", "loss", "file", "log"])
@@ -446,7 +447,7 @@ def test_a_part_of_one_version_only_is_a_difference(kind):
 
 
 def test_answers_after_an_extra_draw_are_compared():
-    """A draw of one side only does not hide that answers at the end have other numbers."""
+    """A draw of one version only does not hide that answers at the end have other numbers."""
     old, new = trace_outputs("first", "last"), trace_outputs("first", "last")
     (draw,) = build_trace("d").events
     old = replace(old, events=(draw, *old.events))
@@ -504,7 +505,7 @@ def test_an_optimiser_of_another_class_is_known_by_its_number():
 
 
 def test_extra_updates_are_acquitted_by_how_networks_end():
-    """An update that only one side makes counts unless the networks end alike."""
+    """An update that only one version makes counts unless the networks end alike."""
     few, longer = "bobobobo", "bobobobobo"
 
     def with_extra_updates(old_end, new_end):
@@ -569,7 +570,7 @@ def test_the_kind_of_the_first_difference_names_the_source(kind, events_, source
     comparison = compare(build_trace("b", [1]), build_trace("b", [2]))
     old, new = build_trace(events_).events
     comparison = replace(comparison, first=replace(comparison.first, kind=kind, old=old, new=new))
-    assert explain.causes(comparison).startswith(source)
+    assert explain.describe_random_source(comparison).startswith(source)
 
 
 JOURNAL = (

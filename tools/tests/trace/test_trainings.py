@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from rlregress import frameworks
-from rlregress.trace.recording_processes import Side
-from rlregress.upgrade import compared_trainings, sides
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade import compared_trainings, runtimes
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -32,7 +32,7 @@ def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
     titles = [name for name in adapter.trace_trainings() if " " not in name]
     trainings = [compared_trainings.make_built_in(adapter, name) for name in titles]
-    recorded = sides.recorded(trainings, Side("old"), tmp_path, lines=[list(FULL[:2])])
+    recorded = runtimes.recorded(trainings, Runtime("old"), tmp_path, lines=[list(FULL[:2])])
     assert len(recorded) == len(trainings) >= 3
     for algorithm, trace in recorded.items():
         assert trace.failure == "", algorithm

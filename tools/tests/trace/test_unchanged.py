@@ -13,7 +13,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.trace import recording_processes, trace_reader
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -23,7 +23,7 @@ SEEDS = SCRIPTS.pop("seeds")
 
 def plain(script, folder):
     """Return the output of a script in a process without this suite."""
-    environment = Side("old").environment()
+    environment = Runtime("old").environment()
     del environment["PYTHONPATH"]
     process = subprocess.run(
         [sys.executable, str(script)], cwd=folder, env=environment, capture_output=True, text=True
@@ -37,13 +37,13 @@ def recorded(script, folder):
     job = {"script": str(script), "packages": ["stable_baselines3", "torchrl"], "lines": True}
     path, output = folder / "job.json", folder / "script.trace"
     path.write_text(json.dumps({**job, "output": str(output)}))
-    side = Side("old")
+    runtime = Runtime("old")
     process = subprocess.run(
-        recording_processes.start("trace_worker", side, path),
-        cwd=folder, env=side.environment(), capture_output=True, text=True,
+        recording_processes.start("trace_worker", runtime, path),
+        cwd=folder, env=runtime.environment(), capture_output=True, text=True,
     )  # fmt: skip
     assert not process.returncode, process.stderr
-    assert str(suite.library()) in side.environment()["PYTHONPATH"]
+    assert str(suite.library()) in runtime.environment()["PYTHONPATH"]
     trace = trace_reader.load(output)
     assert not trace.failure, trace.failure
     assert trace.count("reset") + trace.count("optimizer") + trace.count("output")

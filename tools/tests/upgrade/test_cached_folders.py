@@ -1,4 +1,4 @@
-"""Environments of the sides: made once, whole or not at all."""
+"""Environments of the versions: made once, whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from filelock import FileLock
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, interpreters, requested, side_environments, state
-from rlregress.upgrade.resolved import ResolvedSide
+from rlregress.upgrade import cached_folders, interpreters, prepared_versions, requested, state
+from rlregress.upgrade.resolved import ResolvedVersion
 
 SB3 = frameworks.get("sb3")
 
@@ -105,8 +105,8 @@ def test_a_folder_that_is_no_side_is_refused(tmp_path, file, message):
     if file:
         (tmp_path / file).write_text("")
     with pytest.raises(UserError, match=message):
-        side_environments.prepare_version(
-            ResolvedSide("new", requested.parse(str(tmp_path))), [SB3]
+        prepared_versions.prepare_version(
+            ResolvedVersion("new", requested.parse(str(tmp_path))), [SB3]
         )
 
 
@@ -119,11 +119,11 @@ def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, mon
     (tmp_path / "bin" / "python").touch()
     (tmp_path / "pyvenv.cfg").touch()
     monkeypatch.setattr(interpreters, "_facts", lambda python: ([3, 11], "3.11.0", "", []))
-    side = side_environments.prepare_version(
-        ResolvedSide("old", requested.parse(str(tmp_path))), [SB3]
+    version = prepared_versions.prepare_version(
+        ResolvedVersion("old", requested.parse(str(tmp_path))), [SB3]
     )
-    assert side.lines == [f"old: {tmp_path} (your environment)"]
-    before = state.digest_state(side, [SB3])
-    assert state.digest_state(side, [SB3]) == before
+    assert version.lines == [f"old: {tmp_path} (your environment)"]
+    before = state.digest_state(version, [SB3])
+    assert state.digest_state(version, [SB3]) == before
     source.write_text("22\n")
-    assert state.digest_state(side, [SB3]) != before
+    assert state.digest_state(version, [SB3]) != before

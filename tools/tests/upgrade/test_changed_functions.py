@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.model.code import ADDED, CHANGED, MOVED, REMOVED, WORDING
+from rlregress.model.code import ADDED, CODE_CHANGED, CODE_MOVED, REMOVED, WORDING
 from rlregress.upgrade import attribution, changed_functions
 from tools.tests.upgrade.small_packages import write_versions
 
@@ -107,35 +107,37 @@ def test_messages_docstrings_and_annotations_are_listed_as_wording(tmp_path, cas
 
 
 CHANGES = {
-    "a number": ("y + 1", "y + 2", {INNER: CHANGED}),
-    "a condition": ("x > k", "x >= k", {STEP: CHANGED}),
-    "a default": ("k=1", "k=2", {STEP: CHANGED}),
-    "the name of an argument": ("k=1", "n=1", {STEP: CHANGED}),
-    "a decorator": ("@scaled(2)", "@scaled(3)", {STEP: CHANGED}),
-    "the kind of an error": ("ValueError", "TypeError", {STEP: CHANGED}),
-    "no error": ('raise ValueError("too large")', "return 0", {STEP: CHANGED}),
-    "what is asserted": ("assert x,", "assert not x,", {STEP: CHANGED}),
-    "a property": ("return self._size", "return self._size + 1", {SIZE: CHANGED}),
-    "its setter": ("= value", "= value + 1", {SIZE: CHANGED}),
-    "a value of a class": ("rate = 0.1", "rate = 0.2", {BODY: CHANGED}),
-    "a base of a class": ("Agent(Base)", "Agent(Other)", {BODY: CHANGED}),
-    "a value of a module": ("__all__", "rate = 1\n__all__", {"<module>": CHANGED}),
-    "a function of an error's branch": ("return [1]", "return [2]", {"table": CHANGED}),
-    "what a module offers": ('["Agent"]', '["Agent", "table"]', {"<module>": CHANGED}),
-    "what is imported": ("import warnings", "import warnings, os", {"<module>": CHANGED}),
-    "what is imported in a function": ("total: int = x", "import total", {STEP: CHANGED}),
+    "a number": ("y + 1", "y + 2", {INNER: CODE_CHANGED}),
+    "a condition": ("x > k", "x >= k", {STEP: CODE_CHANGED}),
+    "a default": ("k=1", "k=2", {STEP: CODE_CHANGED}),
+    "the name of an argument": ("k=1", "n=1", {STEP: CODE_CHANGED}),
+    "a decorator": ("@scaled(2)", "@scaled(3)", {STEP: CODE_CHANGED}),
+    "the kind of an error": ("ValueError", "TypeError", {STEP: CODE_CHANGED}),
+    "no error": ('raise ValueError("too large")', "return 0", {STEP: CODE_CHANGED}),
+    "what is asserted": ("assert x,", "assert not x,", {STEP: CODE_CHANGED}),
+    "a property": ("return self._size", "return self._size + 1", {SIZE: CODE_CHANGED}),
+    "its setter": ("= value", "= value + 1", {SIZE: CODE_CHANGED}),
+    "a value of a class": ("rate = 0.1", "rate = 0.2", {BODY: CODE_CHANGED}),
+    "a base of a class": ("Agent(Base)", "Agent(Other)", {BODY: CODE_CHANGED}),
+    "a value of a module": ("__all__", "rate = 1\n__all__", {"<module>": CODE_CHANGED}),
+    "a function of an error's branch": ("return [1]", "return [2]", {"table": CODE_CHANGED}),
+    "what a module offers": ('["Agent"]', '["Agent", "table"]', {"<module>": CODE_CHANGED}),
+    "what is imported": ("import warnings", "import warnings, os", {"<module>": CODE_CHANGED}),
+    "what is imported in a function": ("total: int = x", "import total", {STEP: CODE_CHANGED}),
     "a message that is computed": (
-        'warnings.warn("slowly")', "warnings.warn(self.step())", {STEP: CHANGED}
+        'warnings.warn("slowly")', "warnings.warn(self.step())", {STEP: CODE_CHANGED}
     ),
-    "a computed message of an error": ('"too large"', "self.step()", {STEP: CHANGED}),
+    "a computed message of an error": ('"too large"', "self.step()", {STEP: CODE_CHANGED}),
     "what runs without a type checker": (
-        "    import one\n", "    import one\nelse:\n    one = 1\n", {"<module>": CHANGED}
+        "    import one\n", "    import one\nelse:\n    one = 1\n", {"<module>": CODE_CHANGED}
     ),
-    "a special name of a class": ("rate = 0.1", "rate = 0.1\n    __hash__ = None", {BODY: CHANGED}),
+    "a special name of a class": (
+        "rate = 0.1", "rate = 0.1\n    __hash__ = None", {BODY: CODE_CHANGED}
+    ),
     "an annotation that a class may be made of": (
-        "rate = 0.1", "rate: float = 0.1", {BODY: CHANGED}
+        "rate = 0.1", "rate: float = 0.1", {BODY: CODE_CHANGED}
     ),
-    "a decorator of a class": ("class Agent", "@made\nclass Agent", {BODY: CHANGED}),
+    "a decorator of a class": ("class Agent", "@made\nclass Agent", {BODY: CODE_CHANGED}),
     "another name": ("def inner", "def outer", {INNER: REMOVED, "Agent.step.outer": ADDED}),
 }  # fmt: skip
 
@@ -191,7 +193,7 @@ def test_functions_of_a_file_that_one_side_lacks(tmp_path):
 def test_a_function_that_has_moved_is_listed_with_both_files(tmp_path):
     """One that has changed, too, as changed; the names of another file may mean something else."""
     text = "class Agent(Base):\n    def step(self):\n        return {}\n"
-    for number, how in ((1, MOVED), (2, CHANGED)):
+    for number, how in ((1, CODE_MOVED), (2, CODE_CHANGED)):
         pieces = find_moved(tmp_path / how, text.format(1), text.format(number))
         (step,) = [piece for piece in pieces if piece.name == STEP]
         assert (step.how, step.counts) == (how, True)
@@ -210,15 +212,15 @@ MODULES = {
     "what stands under @overload is never run": (
         OVERLOADED.format(""), OVERLOADED.format("@overload\ndef f(x: int) -> int: ...\n"), {}),
     "of two classes of one name both are compared": (
-        BRANCHED.format(1), BRANCHED.format(3), {"<class> A": CHANGED}),
+        BRANCHED.format(1), BRANCHED.format(3), {"<class> A": CODE_CHANGED}),
     "a file that cannot be read has none of its functions": (
-        "def f():\n    return 1\n", "def (:", {"<module>": CHANGED, "f": REMOVED}),
+        "def f():\n    return 1\n", "def (:", {"<module>": CODE_CHANGED, "f": REMOVED}),
     "what nests too deeply is compared as text": (
         f"x = {' + '.join(['1'] * 3000)}\n", f"x = {' + '.join(['1'] * 3000)}\ny = 2\n",
-        {"<module>": CHANGED}),
+        {"<module>": CODE_CHANGED}),
     "an unknown decorator may dispatch on annotations": (
         "@dispatched\ndef f(x: int):\n    return x\n",
-        "@dispatched\ndef f(x: float):\n    return x\n", {"f": CHANGED}),
+        "@dispatched\ndef f(x: float):\n    return x\n", {"f": CODE_CHANGED}),
     "a property does not read annotations": (
         "@property\ndef f(x: int):\n    return x\n",
         "@property\ndef f(x: float):\n    return x\n", {"f": WORDING}),
@@ -298,7 +300,7 @@ def test_what_looks_like_style_and_is_not_counts(tmp_path, case):
     """Order, kind and place of definitions, types that are read, and words that are no words."""
     old, new, expected = SMALL[case]
     pieces = find_pieces(tmp_path, old, new)
-    assert {piece.name for piece in pieces if piece.how == CHANGED} == expected
+    assert {piece.name for piece in pieces if piece.how == CODE_CHANGED} == expected
 
 
 @pytest.mark.parametrize(
@@ -329,7 +331,7 @@ def test_a_function_that_left_a_file_that_still_names_it_is_gone(tmp_path):
         tmp_path, {"noise.py": same + user, "utils.py": ""}, {"noise.py": user, "utils.py": same}
     )
     assert {(piece.file, piece.how) for piece in changed_functions.find_changed(*folders)} == {
-        ("package/noise.py", REMOVED), ("package/utils.py", MOVED)
+        ("package/noise.py", REMOVED), ("package/utils.py", CODE_MOVED)
     }  # fmt: skip
 
 

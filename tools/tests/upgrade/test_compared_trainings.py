@@ -1,4 +1,4 @@
-"""Trainings that end in an error: what can be held against the other side all the same."""
+"""Trainings that end in an error: what can be held against the other version all the same."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_what_differs_first_is_named(case, tmp_path):
     """By the parameter and its network, when both versions are recorded again."""
     old, new, part, names = ENTRIES[case]
 
-    def sides(named):
+    def record_named(named):
         for label, text in (("a", changed()), ("b", changed((old, new)))):
             folder = tmp_path / f"{label}{len(named)}"
             folder.mkdir()
@@ -64,10 +64,12 @@ def test_what_differs_first_is_named(case, tmp_path):
     def record_again(comparison):
         training = compared_trainings.Training("script", "here.py", {"script": "here.py"})
         return tuple(
-            sides(compared_trainings.name_first_difference(training, comparison).job["named"])
+            record_named(
+                compared_trainings.name_first_difference(training, comparison).job["named"]
+            )
         )
 
-    training = compared_trainings.compare_training("here.py", *sides(()), record_again)
+    training = compared_trainings.compare_training("here.py", *record_named(()), record_again)
     first = training.comparison.first
     assert (first.part, first.entries) == (part, names)
     assert f"in {', '.join(names)}" in "\n".join(explain.divergence(first))
@@ -78,7 +80,7 @@ def test_what_differs_first_is_named(case, tmp_path):
     [
         (trace(5, DTYPE), trace(9), (None, 5)),
         (trace(9), trace(5, LOAD), (5, None)),
-        # no further, but on one side it ends well
+        # no further, but on one version it ends well
         (trace(5, DTYPE), trace(5), (None, None)),
         # both break off, elsewhere
         (trace(5, DTYPE), trace(9, LOAD), (None, 5)),
@@ -97,25 +99,25 @@ def test_a_training_that_breaks_off_on_one_side_parts(old, new, at):
     first = training.comparison.first
     assert (first.kind, *(e and e.index for e in (first.old, first.new))) == ("order", *at)
     text = str(traces_page.finding([training], None, (), "").parts)
-    for label, side in (("old", old), ("new", new)):
-        message = f"{in_words(label)} breaks off with an error: {side.failure.splitlines()[-1:]}"
-        assert (message.replace("['", "").replace("']", "") in text) == bool(side.failure)
+    for label, trace in (("old", old), ("new", new)):
+        message = f"{in_words(label)} breaks off with an error: {trace.failure.splitlines()[-1:]}"
+        assert (message.replace("['", "").replace("']", "") in text) == bool(trace.failure)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "sides"),
+    ("old", "new", "labels"),
     [
         # before anything is trained there is nothing to compare
         (trace(0, DTYPE), trace(9), ["old"]),
         # an error of this library's own
         (trace(5, DTYPE, theirs=False), trace(9), ["old"]),
-        # the same error on both sides says nothing of what comes after
+        # the same error on both versions says nothing of what comes after
         (trace(5, LOAD), trace(5, LOAD), ["old", "new"]),
     ],
 )
-def test_other_errors_are_gaps(old, new, sides):
+def test_other_errors_are_gaps(old, new, labels):
     """They are named, and are no change."""
     training = compare_traces(old, new)
     assert isinstance(training, NotTraced)
-    assert list(training.sides) == sides
+    assert list(training.reasons) == labels
     assert training.counts

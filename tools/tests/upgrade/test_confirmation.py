@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rlregress.gate import baseline_runs
-from rlregress.gate_options import GateOptions
+from rlregress.check import baseline_runs
+from rlregress.check_options import CheckOptions
 from rlregress.model.upgrade_result import ReturnsVerdict
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade, return_gate
 from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
 from rlregress.upgrade.return_gate import confirm_alarm
 from rlregress.upgrade.upgrade_options import Options
-from tools.tests.gate.stored import with_critics
+from tools.tests.check.stored import with_critics
 
 from .test_result import SB3, of, traced
 
@@ -164,17 +164,17 @@ def test_a_critic_that_the_old_version_does_not_log_is_not_confirmed(tmp_path, m
     """It is said to be missing, not to be as it was; a return that fell too is asked alone."""
     with_critics([CELLS[HOPPER]], tmp_path / "stored", monkeypatch)
     fresh = record_critics(HOPPER, [None] * 10, 2000)
-    monkeypatch.setattr("rlregress.gate.gate_run.run_returns_only", lambda *_: fresh)
+    monkeypatch.setattr("rlregress.check.check_run.run_returns_only", lambda *_: fresh)
     new = record_critics(HOPPER, [2.0 + 0.01 * n for n in range(10)])
     for values in new:
         values["record"]["final_return"] -= 125.0
     new += [entry({"critic": f"{HOPPER} critic"}, "regressed")]
     new += [entry({"cell": name}, "regressed") for name in fell]
-    options = GateOptions(
+    options = CheckOptions(
         report=tmp_path, frameworks="sb3", algorithms="ppo", cells="all", store=str(tmp_path)
     )
     alarm = ReturnsVerdict(verdict="regressed", lines=("the lines of the alarm",), report=tmp_path)
-    judged = confirm_alarm(alarm, new, Side("old"), options, lambda _: None)
+    judged = confirm_alarm(alarm, new, Runtime("old"), options, lambda _: None)
     text = (
         f"the alarm on {HOPPER} critic could not be confirmed: the old version's runs have no "
         "critic that can be compared"
@@ -219,14 +219,14 @@ def test_an_alarm_is_inconclusive_where_the_old_version_cannot_train(
     entries = [{"record": {**record, "seed": 1000 + n}} for n in range(3)]
     entries.append(entry({"cell": PENDULUM}, "regressed"))
     rows = []
-    options = GateOptions(
+    options = CheckOptions(
         report=tmp_path / "report", frameworks="sb3", algorithms="ppo", cells="all",
         store=str(tmp_path / "runs"), workers=1,
     )  # fmt: skip
     lines = (f"{PENDULUM}: regressed",)
     alarm = ReturnsVerdict(verdict="regressed", lines=lines, report=options.report)
-    side = Side("old", paths=[str(broken.parent)])
-    judged = confirm_alarm(alarm, entries, side, options, rows.append)
+    runtime = Runtime("old", paths=[str(broken.parent)])
+    judged = confirm_alarm(alarm, entries, runtime, options, rows.append)
     assert judged.verdict == "inconclusive"
     assert judged.lines[0].startswith(
         "inconclusive: the alarm could not be confirmed, as the old version could not be trained "
@@ -245,10 +245,10 @@ def test_an_upgrade_trains_as_it_was_told(tmp_path, monkeypatch):
         requested.append(options)
         return "it is not trained here"
 
-    monkeypatch.setattr(return_gate.gate_run, "run_returns_only", alone)
+    monkeypatch.setattr(return_gate.check_run, "run_returns_only", alone)
     options = Options("a", "b", tmp_path, workers=1, one_look=True)
-    sides = (SimpleNamespace(side=Side("old")), SimpleNamespace(side=Side("new")))
-    judged = cascade._judge_returns(of(traced("ppo", "diverged")), SB3, sides, options)
+    versions = (SimpleNamespace(runtime=Runtime("old")), SimpleNamespace(runtime=Runtime("new")))
+    judged = cascade._judge_returns(of(traced("ppo", "diverged")), SB3, versions, options)
     assert judged.returns.lines == ("it is not trained here",)
     (session,) = requested
     assert (session.workers, session.one_look) == (1, True)

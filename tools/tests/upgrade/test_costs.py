@@ -10,7 +10,7 @@ import pytest
 from rlregress.inside import events, trace_worker
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import Cost
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import costs
 from rlregress.upgrade.compared_trainings import Training
 from tools.tests.upgrade import small_traces
@@ -31,10 +31,10 @@ def test_an_interval_holds_the_ratio_as_often_as_it_says():
 def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
     """Return the cost of a training whose turns took so many seconds on both versions."""
     for turn, pair in enumerate([pairs[0], *pairs]):
-        for side in (0, 1):
-            header = {"failure": failure, "seeded": [], "lines": {}, "cpu_seconds": pair[side],
-                      "grown_mib": memory[side]}  # fmt: skip
-            events.write(str(folder / f"{turn}-0-{side}"), header, [])
+        for position in (0, 1):
+            header = {"failure": failure, "seeded": [], "lines": {}, "cpu_seconds": pair[position],
+                      "grown_mib": memory[position]}  # fmt: skip
+            events.write(str(folder / f"{turn}-0-{position}"), header, [])
     return costs._cost("sac", folder, 0)
 
 
@@ -61,7 +61,7 @@ def test_a_training_that_fails_without_a_recorder_has_no_time(tmp_path):
     assert (cost.slower, cost.why) == (False, "it fails without a recorder")
 
 
-class _Sides:
+class _Runtimes:
     """Notes what would be timed."""
 
     def between(self, question, trainings, seconds):
@@ -81,22 +81,24 @@ def traced(name, events_, cpu, verdict="equal"):
 
 def test_the_shortest_training_of_each_algorithm_is_timed_within_a_tenth_of_the_time():
     """Plain before scenarios; none that differs, that runs no changed code or takes too long."""
-    sides = _Sides()
+    runtimes = _Runtimes()
     compared = [
         traced("sac", 9, 2.0), traced("sac n_step", 5, 2.0), traced("td3 n_step", 9, 1.0),
         traced("ppo", 9, 1.0, "diverged"), traced("a2c", 9, 1.0), traced("dqn", 20, 90.0),
     ]  # fmt: skip
     trainings = [Training("sb3", training.name, {}) for training in compared]
     not_traced = [
-        NotTraced(name="ddpg", sides={"old": "not offered"}, supported={"old": False, "new": True}),
         NotTraced(
-            name="trpo", sides={"old": "x", "new": "x"}, supported={"old": True, "new": True}
+            name="ddpg", reasons={"old": "not offered"}, supported={"old": False, "new": True}
+        ),
+        NotTraced(
+            name="trpo", reasons={"old": "x", "new": "x"}, supported={"old": True, "new": True}
         ),
     ]
     executing = {training.name for training in compared} - {"a2c"}
-    measured = costs.measure_costs(sides, trainings, compared, not_traced, executing, 300.0)
-    assert sides.names == ["sac", "td3 n_step"]
-    assert sides.seconds == 30.0
+    measured = costs.measure_costs(runtimes, trainings, compared, not_traced, executing, 300.0)
+    assert runtimes.names == ["sac", "td3 n_step"]
+    assert runtimes.seconds == 30.0
     assert {cost.name: cost.why for cost in measured if cost.why} == {
         "dqn": "it would take more than a tenth of the time of the upgrade",
         "ddpg": "recorded on one version only",
@@ -117,14 +119,14 @@ def test_one_version_waits_until_the_other_has_had_its_turn(tmp_path):
 
 @pytest.mark.nightly
 def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
-    """The two versions of a script are timed in turns, each in a process of its side."""
+    """The two versions of a script are timed in turns, each in a process of its version."""
     script = tmp_path / "train.py"
     script.write_text(
         "import os, time\nend = time.process_time() + float(os.environ['BUSY'])\n"
         "while time.process_time() < end:\n    pass\n"
     )
     old, new = (
-        Side(label, variables={"BUSY": busy}) for label, busy in (("old", "0.2"), ("new", "0.4"))
+        Runtime(label, variables={"BUSY": busy}) for label, busy in (("old", "0.2"), ("new", "0.4"))
     )
     training = Training("script", "train.py", {"script": str(script)})
     (cost,) = costs._timed((old, new), None, [training], 60.0)

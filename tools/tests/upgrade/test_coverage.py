@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rlregress.model.code import ADDED, CHANGED, REMOVED, WORDING, Changed, Function
+from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import (
     DIFFERS,
     FUNCTION,
@@ -20,7 +20,7 @@ from rlregress.model.differences import (
     Entry,
 )
 from rlregress.model.recorded_traces import Trace
-from rlregress.model.upgrade_result import Cause
+from rlregress.model.upgrade_result import Culprits
 from rlregress.upgrade import changed_functions, entries, outside_training
 from rlregress.upgrade.coverage import Users, piece_executions
 from rlregress.upgrade.inventory import Inventory, OtherFile
@@ -30,8 +30,8 @@ from tools.tests.upgrade.small_packages import write_package, write_versions
 FILE = "package/agent.py"
 
 
-def function(name="Agent.train", how=CHANGED, old=(10, 20), new=(110, 120)):
-    """A function that differs, with its lines on either side."""
+def function(name="Agent.train", how=CODE_CHANGED, old=(10, 20), new=(110, 120)):
+    """A function that differs, with its lines on either version."""
     before, after = (
         Function(name=name, first=first, last=last, code=code)
         for (first, last), code in ((old, "old"), (new, "new"))
@@ -40,8 +40,8 @@ def function(name="Agent.train", how=CHANGED, old=(10, 20), new=(110, 120)):
     return Changed(file=FILE, name=name, how=how, old=before, new=after, paths=(None, None))
 
 
-def side(*executed, branches=(), activity=()):
-    """A trace of one side: functions, [line, held, failed, text], [line, operation, seen]."""
+def version_trace(*executed, branches=(), activity=()):
+    """A trace of one version: functions, [line, held, failed, text], [line, operation, seen]."""
     header = {
         "failure": "",
         "functions": {FILE: list(executed)} if executed else {},
@@ -82,7 +82,7 @@ def state(*trainings, piece=None, probed=(), patterns=()):
 
 def test_what_only_probes_execute_is_not_compared():
     """The probes are named: the numbers that they observe need not depend on it."""
-    training = traced("sac", side("Agent.other"))
+    training = traced("sac", version_trace("Agent.other"))
     assert state(training) == NEVER
     assert only(training, probed=("x [library]",)).details == ("x [library]",)
     assert state(training, probed=("x [library]",)) == NOT_COMPARED
@@ -91,9 +91,9 @@ def test_what_only_probes_execute_is_not_compared():
 def test_a_function_that_trainings_enter_names_them():
     """A training without open branches has gone both ways, whatever was probed."""
     trainings = (
-        traced("sac", side("Agent.train")),
-        traced("td3", side("Agent.other")),
-        traced("sac gsde", side("Agent.train")),
+        traced("sac", version_trace("Agent.train")),
+        traced("td3", version_trace("Agent.other")),
+        traced("sac gsde", version_trace("Agent.train")),
     )
     execution = only(*trainings, probed=("x [library]",))
     assert state(*trainings, probed=("x [library]",)) == SAME
@@ -103,28 +103,28 @@ def test_a_function_that_trainings_enter_names_them():
 
 def test_a_function_of_a_training_that_parts_has_diverged():
     """One of its trainings is enough, and a training that does not enter it is none of them."""
-    parted = traced("sac", side("Agent.train"), verdict="diverged")
-    same = traced("td3", side("Agent.train"))
+    parted = traced("sac", version_trace("Agent.train"), verdict="diverged")
+    same = traced("td3", version_trace("Agent.train"))
     assert state(parted, same) == DIFFERS
-    elsewhere = traced("sac", side("Agent.other"), verdict="diverged")
+    elsewhere = traced("sac", version_trace("Agent.other"), verdict="diverged")
     assert state(elsewhere, same) == SAME
 
 
 def test_a_training_that_does_not_repeat_itself_compares_nothing():
     """It proves nothing about a function that it alone executes."""
-    loose = replace(traced("sac", side("Agent.train"), verdict="diverged"), repeats=False)
+    loose = replace(traced("sac", version_trace("Agent.train"), verdict="diverged"), repeats=False)
     assert state(loose) == NOT_COMPARED
-    assert state(loose, traced("td3", side("Agent.train"))) == SAME
+    assert state(loose, traced("td3", version_trace("Agent.train"))) == SAME
 
 
 def always_true(line=115):
     """A training whose condition always held."""
-    return side("Agent.train", branches=[(line, True, False, "x > 0")])
+    return version_trace("Agent.train", branches=[(line, True, False, "x > 0")])
 
 
 def never_true(line=115):
     """A training whose condition never held."""
-    return side("Agent.train", branches=[(line, False, True, "x > 0")])
+    return version_trace("Agent.train", branches=[(line, False, True, "x > 0")])
 
 
 @pytest.mark.parametrize(
@@ -132,9 +132,9 @@ def never_true(line=115):
     [
         (always_true(), "`x > 0` was never false"),
         (never_true(), "`x > 0` was never true"),
-        (side("Agent.train", activity=[(115, "where", ["true"])]), "where: never false"),
+        (version_trace("Agent.train", activity=[(115, "where", ["true"])]), "where: never false"),
         (
-            side("Agent.train", activity=[(115, "clamp", ["inside"])]),
+            version_trace("Agent.train", activity=[(115, "clamp", ["inside"])]),
             "clamp: never below and never above",
         ),
     ],
@@ -157,8 +157,8 @@ def test_two_trainings_go_both_ways_together():
 
 def test_what_operations_did_is_united_over_the_trainings():
     """A clamp that binds below in one training and above in another one binds both ways."""
-    below = side("Agent.train", activity=[(115, "clamp", ["below"])])
-    above = side("Agent.train", activity=[(115, "clamp", ["above", "inside"])])
+    below = version_trace("Agent.train", activity=[(115, "clamp", ["below"])])
+    above = version_trace("Agent.train", activity=[(115, "clamp", ["above", "inside"])])
     assert state(traced("sac", below), traced("td3", above)) == SAME
     (way,) = only(traced("sac", below)).one_way
     assert way.summary == "clamp: never inside and never above"
@@ -175,10 +175,10 @@ def test_only_branches_within_the_function_count(line, expected):
     ("how", "old", "new", "expected"),
     [
         # what the old version left open in code that has changed is not the question
-        (CHANGED, always_true(), side("Agent.train"), SAME),
-        (REMOVED, always_true(15), side("Agent.other"), ONE_WAY),
-        (REMOVED, side("Agent.other"), always_true(), NEVER),
-        (ADDED, side("Agent.other"), always_true(), ONE_WAY),
+        (CODE_CHANGED, always_true(), version_trace("Agent.train"), SAME),
+        (REMOVED, always_true(15), version_trace("Agent.other"), ONE_WAY),
+        (REMOVED, version_trace("Agent.other"), always_true(), NEVER),
+        (ADDED, version_trace("Agent.other"), always_true(), ONE_WAY),
     ],
 )
 def test_branches_are_those_of_the_version_that_has_the_function(how, old, new, expected):
@@ -190,14 +190,17 @@ def test_branches_are_those_of_the_version_that_has_the_function(how, old, new, 
 def test_what_runs_at_import_is_reached_with_its_file(name):
     """Any function of the file is enough; its branches are those of functions."""
     piece = function(name, new=(1, 999))
-    both = traced("sac", always_true()), traced("td3", side())
+    both = traced("sac", always_true()), traced("td3", version_trace())
     assert (state(*both, piece=piece), only(*both, piece=piece).trainings) == (SAME, ("sac",))
-    assert state(traced("td3", side()), piece=piece) == NEVER
+    assert state(traced("td3", version_trace()), piece=piece) == NEVER
 
 
 def test_the_algorithms_are_those_that_use_the_class():
     """Another class of the file is none of theirs; a function without a class is of all."""
-    trainings = traced("sac gsde", side("Agent.step")), traced("td3", side("Other.train"))
+    trainings = (
+        traced("sac gsde", version_trace("Agent.step")),
+        traced("td3", version_trace("Other.train")),
+    )
     assert only(*trainings).algorithms == ("sac",)
     assert only(*trainings, piece=function("train")).algorithms == ("sac", "td3")
 
@@ -220,12 +223,15 @@ def test_what_runs_at_import_is_executed_by_an_import():
 def test_conditions_that_are_not_measured_are_never_all_branches(code):
     """Expressions, error handlers and comprehensions have branches that no line tells."""
     own = Function(name="Agent.train", first=110, last=120, code=code)
-    assert state(traced("sac", side("Agent.train")), piece=replace(function(), new=own)) == ONE_WAY
+    assert (
+        state(traced("sac", version_trace("Agent.train")), piece=replace(function(), new=own))
+        == ONE_WAY
+    )
 
 
 def test_lines_that_never_ran_are_named():
     """A function of which a line never ran was not executed with all its branches."""
-    trace = side("Agent.train")
+    trace = version_trace("Agent.train")
     trace.header["lines"] = {FILE: [[111, 112], [111, 112, 113, 114, 130]]}
     (way,) = only(traced("sac", trace)).one_way
     assert (way.line, way.summary) == (113, "lines 113-114 never ran")
@@ -317,8 +323,10 @@ def test_a_module_of_which_one_name_is_used_was_executed_in_part(tmp_path):
 
 def failing(piece, culprit=False):
     """The state of a piece that a training of the new version executes before it fails."""
-    [execution] = reached([piece], [traced("sac", side("Agent.train"), verdict="diverged")])
-    checks = {"sac": (NEW_FAILS, Cause(alone=piece) if culprit else None)}
+    [execution] = reached(
+        [piece], [traced("sac", version_trace("Agent.train"), verdict="diverged")]
+    )
+    checks = {"sac": (NEW_FAILS, Culprits(alone=piece) if culprit else None)}
     [entry] = entries.list_pieces([execution], checks, (), ())
     return entry
 
@@ -357,7 +365,7 @@ def test_the_only_change_below_a_detail_that_differs_differs():
             (piece.state, piece.by) for piece in entries.list_pieces(executions, checks, (), ())
         ]
 
-    trained = [traced("sac", side("Agent.train"))]
+    trained = [traced("sac", version_trace("Agent.train"))]
     assert list_states([first]) == [(DIFFERS, ("x [library]",))] == list_states([first], trained)
     assert {state_ for state_, _ in list_states([first, second])} == {NOT_COMPARED}
 
@@ -409,15 +417,15 @@ def test_little_is_outside_of_training():
     assert outside_training.reasons(names, (), patterns) == {"package/agent.py f0": "text"}
     assert outside_training.reasons(names, ("package/agent.py f0",), patterns) == {}
     assert outside_training.reasons(names[:19], (), patterns) == {}
-    assert state(traced("sac", side()), patterns=OUTSIDE_TRAINING) != OUTSIDE
-    assert state(traced("sac", side("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
+    assert state(traced("sac", version_trace()), patterns=OUTSIDE_TRAINING) != OUTSIDE
+    assert state(traced("sac", version_trace("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
     assert all(row.reason for row in outside_training.load())
 
 
 @pytest.mark.parametrize("how", [ADDED, WORDING])
 def test_what_can_have_no_effect_does_not_make_others_few(how):
     """However many messages and new functions there are, a real change is not hidden by them."""
-    changed = only(traced("sac", side()))
+    changed = only(traced("sac", version_trace()))
     executions = [changed, *(replace(changed, function=function(f"f{n}", how)) for n in range(40))]
     listed_entries = entries.list_pieces(executions, {}, (), OUTSIDE_TRAINING)
     assert [e.state for e in listed_entries if e.name.endswith("Agent.train")] == [NEVER]

@@ -1,4 +1,4 @@
-"""A training that the code under test ends with an error on one side only."""
+"""A training that the code under test ends with an error on one version only."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import shutil
 from collections.abc import Callable
 
 import pytest
+from rlregress.upgrade.reasons import Runtimes
 
 from rlregress import frameworks
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
 from rlregress.trace import jobs
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import compared_trainings
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.sides import Sides
 
 from ..trace.scripts import changed
 
@@ -44,18 +44,18 @@ LOSS_LINE = "return self.weight"
 
 @pytest.fixture
 def compare(tmp_path):
-    """Record a training on two sides, and compare."""
+    """Record a training on two versions, and compare."""
 
     def compared(training, old, new):
         folders = tmp_path / "a", tmp_path / "b"
         for folder in folders:
             folder.mkdir()
-        with Sides((old, new), folders, 2, lambda _: None) as sides:
+        with Runtimes((old, new), folders, 2, lambda _: None) as runtimes:
 
             def record_again(_):
-                return [traces[training.name] for traces in sides.record([training], again=True)]
+                return [traces[training.name] for traces in runtimes.record([training], again=True)]
 
-            recorded = sides.record([training], {"old": True, "new": True})
+            recorded = runtimes.record([training], {"old": True, "new": True})
             name = training.name
             return compared_trainings.compare_training(
                 name, *(traces[name] for traces in recorded), record_again
@@ -70,18 +70,18 @@ def script(tmp_path, compare):
 
     def compare_script(old, new, text=SCRIPT, turned=False):
         assert old in LEARNER
-        sides = []
+        trees = []
         for label, source in (("old", LEARNER), ("new", LEARNER.replace(old, new))):
             folder = tmp_path / f"tree-{label}"
             (folder / "learner").mkdir(parents=True)
             (folder / "learner" / "__init__.py").write_text(source, encoding="utf-8")
-            sides.append(folder)
+            trees.append(folder)
         path = tmp_path / "train.py"
         path.write_text(text, encoding="utf-8")
         job = {**jobs.build_script_job(path, [], ["learner"], 0), "trees": ["learner"]}
         training = Training("script", "train.py", job)
-        trees = reversed(sides) if turned else sides
-        both = (Side(label, paths=(str(p),)) for label, p in zip(VERSIONS, trees, strict=True))
+        trees = reversed(trees) if turned else trees
+        both = (Runtime(label, paths=(str(p),)) for label, p in zip(VERSIONS, trees, strict=True))
         return compare(training, *both)
 
     return compare_script
@@ -144,7 +144,7 @@ def test_an_error_of_the_new_version_is_a_crash(case, script):
     outcome = script(old, new)
     crash = outcome.crash
     assert crash is not None
-    assert crash.side == "new"
+    assert crash.label == "new"
     assert crash.error.partition(":")[0] == error
     assert (crash.at, crash.by) == (innermost, by)
     killed = "process" in error
@@ -156,17 +156,17 @@ def test_an_error_of_the_new_version_is_a_crash(case, script):
 
 
 def test_an_error_of_the_old_version_is_a_crash_of_that_version(script):
-    """The side that fails tells a repair from a fault."""
+    """The version that fails tells a repair from a fault."""
     outcome = script("class Loss:", "class Losses:", turned=True)
     assert outcome.crash is not None
-    assert outcome.crash.side == "old"
+    assert outcome.crash.label == "old"
 
 
 def test_the_same_error_on_both_sides_is_a_gap(script):
     """It says nothing of what would have come after it."""
     outcome = script("1.0", "2.0", "import learner\nlearner.none\n")
     assert isinstance(outcome, NotTraced)
-    assert (outcome.crash, sorted(outcome.sides)) == (None, ["new", "old"])
+    assert (outcome.crash, sorted(outcome.reasons)) == (None, ["new", "old"])
 
 
 @pytest.mark.nightly
@@ -187,7 +187,7 @@ def test_an_error_that_only_a_recording_meets_is_the_recorders(script):
     outcome = script(LOSS_LINE, new)
     assert isinstance(outcome, NotTraced)
     assert outcome.crash is None
-    assert outcome.sides == {
+    assert outcome.reasons == {
         "new": "this suite's recorder failed: AssertionError: recorded; without recording: the "
         "training ends well"
     }
@@ -203,7 +203,7 @@ def test_a_process_that_is_killed_is_not_judged(script):
 
 @pytest.fixture(scope="module")
 def sb3(tmp_path_factory):
-    """A side whose Stable-Baselines3 has a fragment replaced."""
+    """A version whose Stable-Baselines3 has a fragment replaced."""
     spec = importlib.util.find_spec("stable_baselines3")
     assert spec is not None
     assert spec.submodule_search_locations
@@ -215,7 +215,7 @@ def sb3(tmp_path_factory):
         text = path.read_text(encoding="utf-8")
         assert len(re.findall(re.escape(old), text)) == 1
         path.write_text(text.replace(old, new), encoding="utf-8")
-        return Side("new", paths=(str(folder),))
+        return Runtime("new", paths=(str(folder),))
 
     return edit
 
@@ -226,11 +226,11 @@ PPO = frameworks.get("sb3"), "ppo"
 @pytest.mark.nightly
 def test_a_training_that_does_not_fit_is_a_gap(compare, sb3):
     """A call of the suite's that a version does not take says nothing of that version."""
-    side = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
-    outcome = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
+    runtime = sb3("ppo/ppo.py", "total_timesteps: int,", "total_timesteps: int, rounds: int,")
+    outcome = compare(compared_trainings.make_built_in(*PPO), Runtime("old"), runtime)
     assert isinstance(outcome, NotTraced)
     assert outcome.crash is None
-    assert outcome.sides["new"].startswith(
+    assert outcome.reasons["new"].startswith(
         "this suite's training does not fit that version: TypeErr"
     )
 
@@ -238,8 +238,8 @@ def test_a_training_that_does_not_fit_is_a_gap(compare, sb3):
 @pytest.mark.nightly
 def test_a_built_in_training_that_is_ended_by_a_signal_is_a_crash(compare, sb3):
     """The stack that faulthandler has written tells where."""
-    side = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
-    outcome = compare(compared_trainings.make_built_in(*PPO), Side("old"), side)
+    runtime = sb3("ppo/ppo.py", "loss.backward()", "import os; os.kill(os.getpid(), 11)")
+    outcome = compare(compared_trainings.make_built_in(*PPO), Runtime("old"), runtime)
     assert isinstance(outcome, NotTraced)
     crash = outcome.crash
     assert crash is not None

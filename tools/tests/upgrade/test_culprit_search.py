@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rlregress.inside.events import RAISED
-from rlregress.model.code import ADDED, CHANGED, REMOVED, Changed, Function
+from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, Changed, Function
 from rlregress.model.recorded_traces import Place
-from rlregress.model.upgrade_result import Cause
+from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.trace_comparison import compare
 from rlregress.trace.trace_reader import failed
 from rlregress.upgrade import culprit_search, delta_debugging
@@ -18,7 +18,7 @@ from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import FILE, divergence, event, loss, part, traced
 
 
-def function(name, first=10, last=20, how=CHANGED, file=FILE, path=None):
+def function(name, first=10, last=20, how=CODE_CHANGED, file=FILE, path=None):
     """A function that differs; on the new version it stands a hundred lines below."""
     old = Function(name=name, first=first, last=last, code="old")
     new = Function(name=name, first=first + 100, last=last + 100, code="new")
@@ -74,10 +74,10 @@ def test_the_changed_functions_at_the_first_difference_are_found(old, new, funct
     assert delta_debugging.find_functions_at(None, functions) == ()
 
 
-def coded(name, code, how=CHANGED, file=FILE, path=None):
+def coded(name, code, how=CODE_CHANGED, file=FILE, path=None):
     """Return a function that differs, with the code of the new version."""
     new = Function(name=name, first=1, last=2, code=code)
-    old = replace(new, code="") if how == CHANGED else None
+    old = replace(new, code="") if how == CODE_CHANGED else None
     return Changed(file=file, name=name, how=how, old=old, new=new, paths=(path, path))
 
 
@@ -106,8 +106,8 @@ def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
                 coded("A.__len__", "", ADDED)]  # fmt: skip
     functions = [caller, *uncalled, mean, masked, TRAIN]
     for reverted, expected in (
-        (Cause(alone=caller), (masked, mean)), (Cause(alone=TRAIN), ()),
-        (Cause(place=(caller,), still=(caller,)), ()),
+        (Culprits(alone=caller), (masked, mean)), (Culprits(alone=TRAIN), ()),
+        (Culprits(place=(caller,), without_influence=(caller,)), ()),
     ):  # fmt: skip
         reverted = culprit_search.add_one_sided_functions(reverted, functions)
         assert reverted.new == expected
@@ -137,7 +137,7 @@ def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
 
 
 def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
-    """In the nearest function that differs, by the lines of that side; not what both refuse."""
+    """In the nearest function that differs, by the lines of that version; not what both refuse."""
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
     def place(old, new):
@@ -195,8 +195,8 @@ def functions(tmp_path):
     return [function(name, 10 * n + 1, 10 * n + 5, path=path) for n, name in enumerate(NAMES)]
 
 
-def find_causes(recorder, functions, *trainings_, limit=culprit_search.LIMIT):
-    """Return the causes of trainings that diverge, by name."""
+def find_culprits(recorder, functions, *trainings_, limit=culprit_search.LIMIT):
+    """Return the culprits of trainings that diverge, by name."""
     trainings = {
         training.name: Training("sb3", training.name, {"seed": 3}) for training in trainings_
     }
@@ -218,13 +218,13 @@ def names(functions):
 def test_a_function_that_brings_the_old_version_back_is_the_only_one(functions):
     """The nearest are reverted one by one, the others by halves; the rest stays as it is."""
     recorder = Recorder({"f5": -2.0})
-    assert find_causes(recorder, functions, sac())["sac"].alone == functions[5]
+    assert find_culprits(recorder, functions, sac())["sac"].alone == functions[5]
     tried = [group for _, group in recorder.groups]
     assert tried == [*([name] for name in NEAR), sorted(FAR)]
     recorder = Recorder({"f13": -2.0})
-    cause = find_causes(recorder, functions, sac())["sac"]
-    assert (cause.alone, cause.moving) == (functions[13], ())
-    assert set(names(cause.still)) <= set(NEAR)
+    culprits = find_culprits(recorder, functions, sac())["sac"]
+    assert (culprits.alone, culprits.influencing) == (functions[13], ())
+    assert set(names(culprits.without_influence)) <= set(NEAR)
     assert [group for _, group in recorder.groups][9:] == [
         ["f10", "f11", "f8", "f9"], ["f12", "f13", "f14", "f15"],
         ["f12", "f13"], ["f14", "f15"], ["f12"], ["f13"],
@@ -232,29 +232,29 @@ def test_a_function_that_brings_the_old_version_back_is_the_only_one(functions):
 
 
 def test_where_nothing_moves_it_all_are_still(functions):
-    """Its cause cannot be reverted: all functions together do nothing, either."""
+    """Its culprits cannot be reverted: all functions together do nothing, either."""
     recorder = Recorder()
-    cause = find_causes(recorder, functions, sac())["sac"]
-    assert names(cause.still) == list(NAMES)
-    assert cause.functions == ()
+    culprits = find_culprits(recorder, functions, sac())["sac"]
+    assert names(culprits.without_influence) == list(NAMES)
+    assert culprits.functions == ()
     assert [group for _, group in recorder.groups][-1] == sorted(NAMES)
 
 
 def test_functions_that_act_only_together_are_named_together(functions):
     """No half of them does anything."""
     for pair in (("f3", "f4"), ("f3", "f12"), ("f9", "f12")):
-        cause = find_causes(Recorder(together=set(pair)), functions, sac())["sac"]
-        assert set(names(cause.together)) >= set(pair)
-        assert (cause.alone, cause.moving) == (None, ())
-        assert set(names(cause.still)).isdisjoint(pair)
+        culprits = find_culprits(Recorder(together=set(pair)), functions, sac())["sac"]
+        assert set(names(culprits.together)) >= set(pair)
+        assert (culprits.alone, culprits.influencing) == (None, ())
+        assert set(names(culprits.without_influence)).isdisjoint(pair)
 
 
 def test_a_function_of_the_place_that_does_nothing_is_not_named(functions):
     """The traces part in it, and it is another that moves them."""
     training = parted("sac", 132, executed=NAMES)
-    cause = find_causes(Recorder({"f7": -1.0}), functions, training)["sac"]
-    assert names(cause.place) == ["f3"]
-    assert names(cause.functions) == ["f7"]
+    culprits = find_culprits(Recorder({"f7": -1.0}), functions, training)["sac"]
+    assert names(culprits.place) == ["f3"]
+    assert names(culprits.functions) == ["f7"]
 
 
 def test_the_functions_of_the_place_come_first(functions):
@@ -270,7 +270,7 @@ def test_the_functions_of_the_place_come_first(functions):
     place = divergence(None, loss(252))
     training = traced("sac", training.old, replace(training.new, header=header), first=place)
     recorder = Recorder()
-    find_causes(recorder, [*far, functions[15]], training)
+    find_culprits(recorder, [*far, functions[15]], training)
     tried = [name for _, (name, *further) in recorder.groups if not further]
     assert tried[0] == "f15"
     assert [name for name in tried if name in ("g0", "g1", "g2", "g3")] == ["g3", "g1", "g2", "g0"]
@@ -279,27 +279,27 @@ def test_the_functions_of_the_place_come_first(functions):
 def test_what_fails_is_split_until_it_is_alone(functions):
     """Functions that need one another are no reason not to look at the others."""
     recorder = Recorder({"f9": -2.0}, failing={"f12", "f15"})
-    cause = find_causes(recorder, functions, sac())["sac"]
-    assert cause.alone == functions[9]
-    alone = find_causes(Recorder({"f10": -1.0}, failing={"f8", "gone"}), functions, sac())["sac"]
-    assert names(alone.moving) == ["f10"]
+    culprits = find_culprits(recorder, functions, sac())["sac"]
+    assert culprits.alone == functions[9]
+    alone = find_culprits(Recorder({"f10": -1.0}, failing={"f8", "gone"}), functions, sac())["sac"]
+    assert names(alone.influencing) == ["f10"]
     ((failing, why),) = alone.failed
     assert (failing.name, why) == ("f8", "AttributeError: no such thing")
 
 
 def test_what_does_not_fit_is_left_out_with_its_reason(functions):
     """The others of its group are looked at."""
-    cause = find_causes(Recorder({"f2": -2.0}, misfits={"f2", "f3"}), functions, sac())["sac"]
-    reasons = {function.name: why for function, why in cause.failed}
+    culprits = find_culprits(Recorder({"f2": -2.0}, misfits={"f2", "f3"}), functions, sac())["sac"]
+    reasons = {function.name: why for function, why in culprits.failed}
     assert reasons == dict.fromkeys(["f2", "f3"], "other variables")
-    assert names(cause.still) == [name for name in NAMES if name not in ("f2", "f3")]
+    assert names(culprits.without_influence) == [name for name in NAMES if name not in ("f2", "f3")]
 
 
 def test_a_function_of_the_place_that_cannot_be_put_back_is_named(functions):
     """It is not shown to do nothing."""
     training = parted("sac", 122, executed=NAMES)
-    cause = find_causes(Recorder(misfits={"f2"}), functions, training)["sac"]
-    assert names(cause.functions) == ["f2"]
+    culprits = find_culprits(Recorder(misfits={"f2"}), functions, training)["sac"]
+    assert names(culprits.functions) == ["f2"]
 
 
 def test_only_what_can_be_put_back_is_tried():
@@ -310,14 +310,14 @@ def test_only_what_can_be_put_back_is_tried():
     ]  # fmt: skip
     recorder = Recorder()
     training = sac(executed=("new", "gone", "<module>", "<class> Agent"))
-    assert find_causes(recorder, kinds, training) == {"sac": Cause()}
+    assert find_culprits(recorder, kinds, training) == {"sac": Culprits()}
     assert recorder.groups == []
 
 
 def test_only_what_a_training_enters_is_tried(functions):
-    """On either side."""
+    """On either version."""
     recorder = Recorder({"f1": -2.0})
-    find_causes(recorder, functions, sac(executed=("f1", "f2")))
+    find_culprits(recorder, functions, sac(executed=("f1", "f2")))
     assert recorder.groups == [("sac", ["f1"]), ("sac", ["f2"])]
 
 
@@ -335,14 +335,14 @@ def test_later_trainings_begin_with_what_moves_earlier_ones(functions, line):
     """The one after the first wave needs one recording, also where it diverges at the culprit."""
     trainings = more_than_a_wave(line)
     recorder = Counting({"f5": -2.0}, trainings)
-    causes = find_causes(recorder, functions, *trainings)
-    assert {cause.alone for cause in causes.values()} == {functions[5]}
+    culprits_by_training = find_culprits(recorder, functions, *trainings)
+    assert {culprits.alone for culprits in culprits_by_training.values()} == {functions[5]}
     last = f"t{culprit_search.WAVE}"
     assert [group for name, group in recorder.groups if name == last] == [["f5"]]
 
 
 def turns(looking, recorder):
-    """Return the groups that a search tries, to its end, and its cause."""
+    """Return the groups that a search tries, to its end, and its culprits."""
     requested, groups = next(looking), []
     while True:
         groups += [names(group) for group in requested]
@@ -361,31 +361,38 @@ def test_what_fails_or_does_nothing_elsewhere_costs_a_later_search_little(functi
     """One recording for all that does nothing, and none for what fails, but where it parts."""
     near, failing, still = functions[3], functions[4:6], functions[6:12]
     why = tuple((function, "KeyError: 'seed'") for function in [near, *failing])
-    earlier = delta_debugging.EarlierCauses.collect([Cause(failed=why, still=tuple(still))])
+    earlier = delta_debugging.EarlierCulprits.collect(
+        [Culprits(failed=why, without_influence=tuple(still))]
+    )
     training = parted("sac", 132, executed=NAMES[3:14])
     recorder = Recorder({"f13": -2.0}, failing={"f4", "gone"})
-    groups, cause = turns(delta_debugging.search(training, functions, earlier), recorder)
+    groups, culprits = turns(delta_debugging.search(training, functions, earlier), recorder)
     assert groups == [["f3"], ["f12"], ["f13"], names(still)]
-    assert cause.alone == functions[13]
-    assert cause.failed == why[1:], "as an earlier search says"
+    assert culprits.alone == functions[13]
+    assert culprits.failed == why[1:], "as an earlier search says"
 
 
 def test_what_does_nothing_elsewhere_is_found_where_it_acts(functions):
     """It is in a group, which is split."""
-    earlier = delta_debugging.EarlierCauses.collect([Cause(still=tuple(functions[:8]))])
+    earlier = delta_debugging.EarlierCulprits.collect(
+        [Culprits(without_influence=tuple(functions[:8]))]
+    )
     recorder = Recorder({"f6": -2.0})
-    groups, cause = turns(delta_debugging.search(sac(NAMES[:8]), functions, earlier), recorder)
-    assert cause.alone == functions[6]
+    groups, culprits = turns(delta_debugging.search(sac(NAMES[:8]), functions, earlier), recorder)
+    assert culprits.alone == functions[6]
     assert groups[0] == list(NAMES[:8])
 
 
 def test_what_fails_in_one_training_and_does_something_in_another_is_tried(functions):
     """Then it can be reverted; so can a function without an effect in another one."""
     failed_, why = functions[2], "KeyError: 'seed'"
-    failures = [Cause(failed=((failed_, why),)), Cause(failed=((functions[3], why),))]
-    acts, does_nothing = Cause(moving=(failed_,)), Cause(still=(functions[3],))
-    earlier = delta_debugging.EarlierCauses.collect([*failures, acts, does_nothing])
-    assert earlier == delta_debugging.EarlierCauses(
+    failures = [Culprits(failed=((failed_, why),)), Culprits(failed=((functions[3], why),))]
+    acts, does_nothing = (
+        Culprits(influencing=(failed_,)),
+        Culprits(without_influence=(functions[3],)),
+    )
+    earlier = delta_debugging.EarlierCulprits.collect([*failures, acts, does_nothing])
+    assert earlier == delta_debugging.EarlierCulprits(
         frozenset({failed_}), frozenset({functions[3]}), {}
     )
 
@@ -395,9 +402,9 @@ def test_trainings_that_execute_what_nothing_has_reverted_are_searched_first(fun
     likes = [parted(f"t{n}", 900, executed=("f1",), count=n + 1) for n in range(6)]
     longest = parted("longest", 900, executed=("f1", "f9"), count=20)
     recorder = Counting({"f1": -1.0, "f9": -1.0}, [*likes, longest])
-    causes = find_causes(recorder, functions, *likes, longest, limit=0.3 * 8)
-    assert names(causes["longest"].moving) == ["f1", "f9"]
-    assert names(causes["t5"].open) == ["f1"]
+    culprits_by_training = find_culprits(recorder, functions, *likes, longest, limit=0.3 * 8)
+    assert names(culprits_by_training["longest"].influencing) == ["f1", "f9"]
+    assert names(culprits_by_training["t5"].open) == ["f1"]
 
 
 def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
@@ -405,48 +412,61 @@ def test_the_search_goes_on_where_what_moves_others_is_not_all(functions):
     trainings = more_than_a_wave(152)
     last = trainings[-1].name
     recorder = Counting({"f5": -2.0}, trainings, {last: {"f5": -1.0, "f9": -1.0}})
-    causes = find_causes(recorder, functions, *trainings)
-    assert (causes["t0"].alone, causes["t0"].whole) == (functions[5], True)
-    assert (names(causes[last].moving), causes[last].whole) == (["f5", "f9"], True)
+    culprits_by_training = find_culprits(recorder, functions, *trainings)
+    assert (culprits_by_training["t0"].alone, culprits_by_training["t0"].whole) == (
+        functions[5],
+        True,
+    )
+    assert (names(culprits_by_training[last].influencing), culprits_by_training[last].whole) == (
+        ["f5", "f9"],
+        True,
+    )
     # all that is tried is tried with it
     groups = [group for name, group in recorder.groups if name == last]
     assert (groups[0], all("f5" in group for group in groups)) == (["f5"], True)
 
 
 def test_several_that_move_it_are_shown_to_be_all_or_not(functions):
-    """Reverting all of them restores the old behaviour, or more causes are left."""
+    """Reverting all of them restores the old behaviour, or more culprits are left."""
     recorder = Recorder({"f1": -1.0, "f14": -1.0})
-    cause = find_causes(recorder, functions, sac())["sac"]
-    assert (cause.alone, names(cause.moving), cause.whole) == (None, ["f1", "f14"], True)
-    assert names(cause.functions) == ["f1", "f14"]
+    culprits = find_culprits(recorder, functions, sac())["sac"]
+    assert (culprits.alone, names(culprits.influencing), culprits.whole) == (
+        None,
+        ["f1", "f14"],
+        True,
+    )
+    assert names(culprits.functions) == ["f1", "f14"]
     assert recorder.groups[-1] == ("sac", ["f1", "f14"])
-    assert not find_causes(Recorder({"f1": -1.0, "f14": -0.5}), functions, sac())["sac"].whole
+    assert not find_culprits(Recorder({"f1": -1.0, "f14": -0.5}), functions, sac())["sac"].whole
 
 
 def test_what_fails_by_itself_is_put_back_with_its_like(functions):
-    """Two functions that need one another are the cause together."""
+    """Two functions that need one another are the culprits together."""
     recorder = Recorder({"f2": -2.0}, failing={"f2", "f11"})
-    cause = find_causes(recorder, functions, sac())["sac"]
-    assert (names(cause.together), cause.whole, cause.failed) == (["f2", "f11"], True, ())
+    culprits = find_culprits(recorder, functions, sac())["sac"]
+    assert (names(culprits.together), culprits.whole, culprits.failed) == (["f2", "f11"], True, ())
 
 
 def test_what_fails_by_itself_is_put_back_with_what_does_nothing_by_itself(functions, tmp_path):
     """Functions of all files are tried, and those that are not needed are left out."""
     needed = function("g", file="package/other.py", path=tmp_path / "agent.py")
     training = sac()
-    for side in (training.old, training.new):
-        side.header["functions"][needed.file] = [needed.name]
+    for trace in (training.old, training.new):
+        trace.header["functions"][needed.file] = [needed.name]
     recorder = Recorder({"f2": -2.0}, needing={"f2": "g"})
-    cause = find_causes(recorder, [*functions, needed], training)["sac"]
-    assert (names(cause.together), cause.whole, cause.failed) == (["f2", "g"], True, ())
-    assert not {"f2", "g"} & set(names(cause.still))
+    culprits = find_culprits(recorder, [*functions, needed], training)["sac"]
+    assert (names(culprits.together), culprits.whole, culprits.failed) == (["f2", "g"], True, ())
+    assert not {"f2", "g"} & set(names(culprits.without_influence))
 
 
 def test_too_many_that_need_each_other_name_none(functions):
-    """All of a file but one, which is in the way of none: six are no cause of their own."""
+    """All of a file but one, which is in the way of none: six are no culprit by themselves."""
     needing = {f"f{n}": f"f{n + 1}" for n in range(5)}
-    cause = find_causes(Recorder({"f0": -2.0}, needing=needing), functions, sac())["sac"]
-    assert (cause.functions, set(names(cause.failed[n][0] for n in range(5)))) == ((), set(needing))
+    culprits = find_culprits(Recorder({"f0": -2.0}, needing=needing), functions, sac())["sac"]
+    assert (culprits.functions, set(names(culprits.failed[n][0] for n in range(5)))) == (
+        (),
+        set(needing),
+    )
 
 
 class Counting(Recorder):
@@ -468,10 +488,10 @@ class Counting(Recorder):
 def test_recordings_are_limited_and_what_is_left_is_said(functions):
     """However much has changed."""
     recorder = Recorder({"f8": -1.0, "f15": -1.0})
-    cause = find_causes(recorder, functions, sac(), limit=3.65)["sac"]
+    culprits = find_culprits(recorder, functions, sac(), limit=3.65)["sac"]
     assert len(recorder.groups) == 12
-    assert len(cause.open) > 0
-    assert set(cause.open).isdisjoint(cause.still)
+    assert len(culprits.open) > 0
+    assert set(culprits.open).isdisjoint(culprits.without_influence)
 
 
 def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
@@ -481,7 +501,7 @@ def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
     elsewhere = replace(method, name="f5", paths=(None, functions[5].paths[1]))
     candidates = [*functions[:3], method, alone, elsewhere]
     recorder = Recorder({"f3": -2.0})
-    assert find_causes(recorder, candidates, sac())["sac"].alone == method
+    assert find_culprits(recorder, candidates, sac())["sac"].alone == method
     assert {name for _, group in recorder.groups for name in group} == {"f0", "f1", "f2", "f3"}
 
 
@@ -513,20 +533,20 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
     }
 
 
-@pytest.mark.parametrize("movers", [("f3",), ("f2", "f9", "f14"), FAR[::2]], ids=len)
-def test_what_is_expected_of_a_search_follows_it(functions, monkeypatch, movers):
+@pytest.mark.parametrize("culprit_names", [("f3",), ("f2", "f9", "f14"), FAR[::2]], ids=len)
+def test_what_is_expected_of_a_search_follows_it(functions, monkeypatch, culprit_names):
     """The first turn is right within a factor of 1.6; later ones tell two fifths at least."""
     told = []
     monkeypatch.setattr(culprit_search.progress, "expect_left", told.append)
     before = []
     trainings = [parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(5)]
-    recorder = Recorder({name: -0.1 * (n + 1) for n, name in enumerate(movers)})
+    recorder = Recorder({name: -0.1 * (n + 1) for n, name in enumerate(culprit_names)})
 
     def record(jobs):
         before.append(len(recorder.groups))
         return recorder(jobs)
 
-    find_causes(record, functions, *trainings)
+    find_culprits(record, functions, *trainings)
     recordings_left = [len(recorder.groups) - done for done in before]
     assert len(told) == len(recordings_left) > 1
     assert recordings_left[0] / 1.6 <= told[0] <= 1.6 * recordings_left[0]

@@ -1,4 +1,4 @@
-"""Nothing that differs between two sides is missing from the list of differences."""
+"""Nothing that differs between two versions is missing from the list of differences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.source import below
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import entries, requested
 from rlregress.upgrade.inventory import inventory
-from rlregress.upgrade.resolved import Pair, ResolvedSide
-from rlregress.upgrade.side_environments import Prepared
+from rlregress.upgrade.prepared_versions import PreparedVersion
+from rlregress.upgrade.resolved import ResolvedPair, ResolvedVersion
 
 #: files of a distribution -> how many of them its RECORD lists, from the first.
 DISTRIBUTIONS = {
@@ -29,7 +29,7 @@ DISTRIBUTIONS = {
 
 
 @pytest.fixture
-def sides(tmp_path):
+def compare_distributions(tmp_path):
     """Return the inventory of two folders of pinned distributions of versions 1 and 2."""
 
     def compared(distributions=None, recorded=VERSIONS, adapters=()):
@@ -49,18 +49,20 @@ def sides(tmp_path):
                 if label in recorded:
                     (info / "RECORD").write_text("".join(f"{file},,\n" for file in files))
             version = requested.parse("installed")
-            prepared.append(Prepared(version, Side(label, sys.executable, (str(root),)), "overlay"))
-        resolved = [ResolvedSide(label, requested.parse("installed")) for label in VERSIONS]
-        pair = Pair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
+            prepared.append(
+                PreparedVersion(version, Runtime(label, sys.executable, (str(root),)), "overlay")
+            )
+        resolved = [ResolvedVersion(label, requested.parse("installed")) for label in VERSIONS]
+        pair = ResolvedPair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
         return inventory(pair, *prepared)
 
     return compared
 
 
 @pytest.mark.parametrize("recorded", [VERSIONS, ("old",), ("new",), ()])
-def test_whatever_differs_in_version_is_listed(sides, recorded):
+def test_whatever_differs_in_version_is_listed(compare_distributions, recorded):
     """By its code that differs, or by its versions where none is found to differ."""
-    inventory_ = sides(recorded=recorded)
+    inventory_ = compare_distributions(recorded=recorded)
     places = {piece.file for piece in (*inventory_.pieces, *inventory_.files)}
     own = {
         "a-package": {"a_package/__init__.py"},
@@ -81,7 +83,7 @@ def test_whatever_differs_in_version_is_listed(sides, recorded):
         }
 
 
-def test_distributions_that_require_what_differs_are_its_users(sides, tmp_path):
+def test_distributions_that_require_what_differs_are_its_users(compare_distributions, tmp_path):
     """At any depth; a name that is gone is searched in them."""
     for name, required in (("zoo", "below"), ("below", "a-package"), ("apart", "numpy")):
         info = tmp_path / "old" / f"{name}-1.dist-info"
@@ -90,15 +92,15 @@ def test_distributions_that_require_what_differs_are_its_users(sides, tmp_path):
         (info / "METADATA").write_text(rows)
         (info / "RECORD").write_text(f"{name}.py,,\n")
         (tmp_path / "old" / f"{name}.py").write_text("")
-    inventory_found = sides({"a-package": DISTRIBUTIONS["a-package"]})
+    inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     assert sorted(inventory_found.users) == [
         str(tmp_path / "old" / f"{name}.py") for name in ("below", "zoo")
     ]
 
 
-def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
+def test_packages_whose_files_have_one_name_are_listed_by_version(compare_distributions):
     """Files of two folders of one name below different namespaces cannot be told apart."""
-    inventory_found = sides(
+    inventory_found = compare_distributions(
         {f"{x}-core": {f"{x}/core/__init__.py": "v = {n}\n"} for x in ("one", "two")}
     )
     assert inventory_found.versions.keys() >= {"one-core", "two-core"}
@@ -120,12 +122,12 @@ def test_packages_whose_files_have_one_name_are_listed_by_version(sides):
         ("py.typed", "a", "", "read by type checkers only"),
     ],
 )
-def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
+def test_few_files_can_have_no_effect(compare_distributions, tmp_path, file, old, new, message):
     """Those of type checkers, and files of versions; of any other it counts who opens it."""
     for label, text in (("old", old), ("new", new)):
         (tmp_path / label / "a_package").mkdir(parents=True)
         (tmp_path / label / "a_package" / file).write_text(text)
-    inventory_found = sides({"a-package": DISTRIBUTIONS["a-package"]})
+    inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     (changed_file,) = inventory_found.files
     assert (changed_file.file, changed_file.without_effect) == (f"a_package/{file}", message)
     (entry,) = entries.list_other_files(inventory_found, {}, {})
@@ -135,7 +137,7 @@ def test_few_files_can_have_no_effect(sides, tmp_path, file, old, new, message):
     assert entry.state == (model.NO_EFFECT if message else model.DIFFERS)
 
 
-def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
+def test_a_linked_folder_belongs_to_its_package(compare_distributions, tmp_path):
     """A difference behind the link is one of the package."""
     for label, rate in (("old", 1), ("new", 2)):
         (tmp_path / label / "a_package").mkdir(parents=True)
@@ -143,7 +145,7 @@ def test_a_linked_folder_belongs_to_its_package(sides, tmp_path):
         (tmp_path / label / "shared" / "ppo.py").write_text(f"def train():\n    return {rate}\n")
         (tmp_path / label / "shared" / "ppo.yaml").write_text(f"rate: {rate}\n")
         (tmp_path / label / "a_package" / "ppo").symlink_to("../shared")
-    inventory_found = sides({"a-package": DISTRIBUTIONS["a-package"]})
+    inventory_found = compare_distributions({"a-package": DISTRIBUTIONS["a-package"]})
     assert "a_package/ppo/ppo.py train" in {f"{p.file} {p.name}" for p in inventory_found.pieces}
     assert [file_.file for file_ in inventory_found.files] == ["a_package/ppo/ppo.yaml"]
 

@@ -41,8 +41,8 @@ def test_a_script_fails_as_in_a_fresh_environment(
     """
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
-    sides = ["stable-baselines3==2.8.0", "stable-baselines3==2.9.2"]
-    code, text, error = command("upgrade", *sides, "--script", "train.py", *lend)
+    versions = ["stable-baselines3==2.8.0", "stable-baselines3==2.9.2"]
+    code, text, error = command("upgrade", *versions, "--script", "train.py", *lend)
     assert code == ends, error
     report = json.loads((tmp_path / "report" / "upgrade.json").read_text(encoding="utf-8"))
     assert report["script"]["train.py"]["verdict"] == verdict

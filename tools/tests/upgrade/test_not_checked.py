@@ -10,20 +10,20 @@ from rlregress import frameworks
 from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import VERSIONS, Trace
-from rlregress.model.upgrade_result import Answer, OfFramework, SideInfo, Upgrade
+from rlregress.model.upgrade_result import Answer, OfFramework, Upgrade, VersionInfo
 from rlregress.report import markdown_page, upgrade_data
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
-from rlregress.trace.recording_processes import Side
-from rlregress.upgrade import cascade, not_checked, side_fingerprints
-from rlregress.upgrade.both_versions import Executed
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade import cascade, not_checked, version_fingerprints
+from rlregress.upgrade.both_versions import ExecutedCode
 from rlregress.upgrade.compared_trainings import Training
 from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.resolved import Pair, ResolvedSide
-from rlregress.upgrade.side_environments import Prepared
-from rlregress.upgrade.side_fingerprints import Fingerprint
+from rlregress.upgrade.prepared_versions import PreparedVersion
+from rlregress.upgrade.requested import RequestedVersion
+from rlregress.upgrade.resolved import ResolvedPair, ResolvedVersion
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.version_fingerprints import Fingerprint
 from tools.tests.small_adapters import SmallAdapter
 
 SCRIPT = {"script": "train.py"}
@@ -112,7 +112,7 @@ def test_details_without_training_are_known_before_anything_is_made(name):
 
 def _executed(*files):
     trace = Trace(header={"functions": {file: ["f"] for file in files}}, events=())
-    return Executed(traces=({}, {"train.py": trace}))
+    return ExecutedCode(traces=({}, {"train.py": trace}))
 
 
 @pytest.mark.parametrize(
@@ -152,15 +152,17 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
         order.append("script")
         return None, _executed("stable_baselines3/sac/sac.py")
 
-    def fingerprint(side, path, *_):
+    def fingerprint(runtime, path, *_):
         order.append(path.stem)
         raise UserError("enough")
 
     monkeypatch.setattr(cascade, "compare_script", script)
-    monkeypatch.setattr(side_fingerprints, "fingerprint", fingerprint)
-    sides = [ResolvedSide(label, Requested("x")) for label in VERSIONS]
-    pair = Pair(*sides, frozenset(), (frameworks.get("sb3"),), {})
-    prepared = tuple(Prepared(side.requested, Side(side.label), "tree") for side in sides)
+    monkeypatch.setattr(version_fingerprints, "fingerprint", fingerprint)
+    versions = [ResolvedVersion(label, RequestedVersion("x")) for label in VERSIONS]
+    pair = ResolvedPair(*versions, frozenset(), (frameworks.get("sb3"),), {})
+    prepared = tuple(
+        PreparedVersion(version.requested, Runtime(version.label), "tree") for version in versions
+    )
     options = Options(script=SCRIPT, workers=1)
     training = Training("script", "train.py", SCRIPT)
     folders = tmp_path, tmp_path
@@ -172,12 +174,12 @@ def test_a_script_is_answered_before_details_are_probed(tmp_path, monkeypatch):
 
 def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     """It stands before all entries, and in the data; the verdict is that of the entries."""
-    sides = [SideInfo(label=label, text="x", how="tree") for label in VERSIONS]
-    sides[1] = SideInfo(label="new", text="t", how="tree", not_checked=("its requirements",))
+    versions = [VersionInfo(label=label, text="x", how="tree") for label in VERSIONS]
+    versions[1] = VersionInfo(label="new", text="t", how="tree", not_checked=("its requirements",))
     framework = OfFramework(
         name="x", title="X", module="x", versions=({}, {}), not_checked=("returns",)
     )
-    result = Upgrade(old=sides[0], new=sides[1], frameworks=(framework,))
+    result = Upgrade(old=versions[0], new=versions[1], frameworks=(framework,))
     assert result.verdict == "unchanged"
     assert upgrade_data.as_json(result)["not_checked"] == ["new: its requirements", "X: returns"]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")

@@ -49,7 +49,7 @@ def test_every_difference_is_one_entry(compare_packages, tmp_path, case):
     summaries = [f"{e.kind}{'!' if e.breaks else ':'} {e.summary}" for e in entries]
     assert sorted(summaries) == sorted(CASES[case]["entries"])
     # a package is read only if this says so
-    pieces = changed_functions.find_changed(*([str(tmp_path / side / "p")] for side in "ab"))
+    pieces = changed_functions.find_changed(*([str(tmp_path / version / "p")] for version in "ab"))
     assert public_names.can_differ(pieces) or not summaries
 
 

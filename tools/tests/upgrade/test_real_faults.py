@@ -252,9 +252,11 @@ def test_a_value_that_a_training_needs_is_the_culprit(case, judge):
     """It is given its old value again, as a function its old code."""
     edit, piece = VALUES[case]
     result = judge(replace(edit, new=edit.new.replace(" 4", " -5").replace("24", "10")))
-    (cause,) = [cause_ for framework in result.frameworks for cause_ in framework.causes.values()]
-    assert cause.alone is not None
-    assert cause.alone.key == (SAC, piece)
+    (culprits,) = [
+        culprits_ for framework in result.frameworks for culprits_ in framework.culprits.values()
+    ]
+    assert culprits.alone is not None
+    assert culprits.alone.key == (SAC, piece)
     assert (result.verdict, result.exit_code) == (model.CHANGED, 3)
 
 
@@ -285,7 +287,7 @@ LOGGED = {
 @pytest.mark.nightly
 @pytest.mark.parametrize("case", LOGGED)
 def test_what_is_logged_is_compared(case, judge):
-    """A training that is the same and logs something else differs in logs only, with its cause."""
+    """A training that is the same and logs something else differs in logs, with its culprit."""
     result = judge(LOGGED[case])
     assert set(states(result).values()) == {model.LOGS}
     assert (result.verdict, result.exit_code) == (model.CHANGED, 3)

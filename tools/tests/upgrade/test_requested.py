@@ -12,7 +12,7 @@ from rlregress.errors import UserError
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
 from rlregress.upgrade import affected, cascade, installed, requested
-from rlregress.upgrade.resolved import Pair, ResolvedSide
+from rlregress.upgrade.resolved import ResolvedPair, ResolvedVersion
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.version_resolution import Resolved
 
@@ -46,10 +46,12 @@ def test_requirements_are_canonical_and_sorted(text, requirements):
 
 
 def test_the_pins_of_a_base_are_added():
-    """Except where the side has its own."""
-    side = requested.parse("torchrl==0.9.2 numpy==2.0.0").on(["numpy==1.26.4", "gymnasium==0.29.1"])
-    assert side.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
-    assert side.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
+    """Except where the version has its own."""
+    version = requested.parse("torchrl==0.9.2 numpy==2.0.0").on(
+        ["numpy==1.26.4", "gymnasium==0.29.1"]
+    )
+    assert version.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
+    assert version.text == "torchrl==0.9.2 numpy==2.0.0 gymnasium==0.29.1"
 
 
 @pytest.mark.parametrize("name", ["sb3", "SB3", "stable_baselines3"])
@@ -77,7 +79,7 @@ def test_a_framework_is_known_by_its_short_name_and_its_import_name(name):
     ],
 )  # fmt: skip
 def test_what_names_no_version_is_refused(text, message, tmp_path, monkeypatch):
-    """A side that is not pinned would be another one tomorrow."""
+    """A version that is not pinned would be another one tomorrow."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match=message):
         requested.parse(text)
@@ -132,14 +134,14 @@ def test_an_environment_is_no_tree(tmp_path):
 
 
 def _names(old, new, *named):
-    sides = requested.parse(old), requested.parse(new)
-    packages = affected.packages(*sides)
-    return [adapter.name for adapter in affected.adapters(*sides, packages, named)]
+    versions = requested.parse(old), requested.parse(new)
+    packages = affected.packages(*versions)
+    return [adapter.name for adapter in affected.adapters(*versions, packages, named)]
 
 
-def _moves_physics(old, new):
-    sides = ResolvedSide("old", old), ResolvedSide("new", new)
-    return Pair(*sides, affected.packages(old, new), (), {}).moves_physics
+def _changes_physics(old, new):
+    versions = ResolvedVersion("old", old), ResolvedVersion("new", new)
+    return ResolvedPair(*versions, affected.packages(old, new), (), {}).changes_physics
 
 
 def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
@@ -156,7 +158,7 @@ def test_a_framework_is_concerned_by_its_own_packages(tmp_path):
 def test_what_all_stand_on_concerns_all_that_are_installed():
     """Another gymnasium is asked of every installed framework, and moves physics."""
     assert {"sb3", "torchrl"} <= set(_names("gymnasium==0.0.1", "installed"))
-    assert _moves_physics(requested.parse("gymnasium==0.0.1"), requested.parse("installed"))
+    assert _changes_physics(requested.parse("gymnasium==0.0.1"), requested.parse("installed"))
 
 
 def test_only_pins_that_differ_between_lock_files_count(lock):
@@ -166,7 +168,7 @@ def test_only_pins_that_differ_between_lock_files_count(lock):
     new = requested.parse(lock(f"{package}==2.1.0", "gymnasium==1.0.0", "torchrl==0.1.0", name="b"))
     assert affected.packages(old, new) == {package}
     assert [adapter.name for adapter in affected.adapters(old, new, {package})] == ["sb3"]
-    assert not _moves_physics(old, new)
+    assert not _changes_physics(old, new)
     # nor does a pin of the installed version
     pins = requested.parse(lock(f"gymnasium=={VERSION}", "torchrl==0.1.0"))
     assert affected.packages(pins, requested.parse("installed")) == {"torchrl"}
@@ -284,9 +286,9 @@ def test_a_file_that_pip_does_not_install_from_comes_with_the_command_that_expor
 
 def test_an_empty_folder_is_named_itself(tmp_path):
     """Not the other version."""
-    sides = requested.parse("installed"), requested.parse(str(tmp_path))
+    versions = requested.parse("installed"), requested.parse(str(tmp_path))
     with pytest.raises(UserError, match=f"the folder {tmp_path} holds no framework"):
-        affected.adapters(*sides, affected.packages(*sides))
+        affected.adapters(*versions, affected.packages(*versions))
 
 
 @pytest.mark.parametrize("name", ["SB3", "stable_baselines3", "Stable-Baselines3"])

@@ -12,7 +12,7 @@ import pytest
 from rlregress import frameworks
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.model import differences as model
-from rlregress.model.code import CHANGED, Changed, Function
+from rlregress.model.code import CODE_CHANGED, Changed, Function
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
 from rlregress.model.loaded_files import LoadedFile
 from rlregress.model.recorded_traces import VERSIONS, Crash, NotTraced, Traced, ranges
@@ -20,8 +20,8 @@ from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Answer,
     Branch,
-    Cause,
     ChangedDefault,
+    Culprits,
     Details,
     NamedLine,
     NotProbed,
@@ -38,20 +38,20 @@ from rlregress.report import markdown_page, short_summary, upgrade_data, upgrade
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Badge, Card, Facts, Step
 from rlregress.trace.child_processes import Deadline, limited
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import (
     attribution,
     compared_trainings,
     entries,
+    physics_comparison,
     requested,
     return_gate,
-    side_files,
-    side_physics,
+    saved_files_comparison,
 )
+from rlregress.upgrade.prepared_versions import PreparedVersion
 from rlregress.upgrade.public_names import PublicChange
-from rlregress.upgrade.side_environments import Prepared
-from rlregress.upgrade.side_fingerprints import changed_detail
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.version_fingerprints import changed_detail
 from tools.tests.upgrade import small_traces
 
 SB3 = frameworks.get("sb3")
@@ -77,7 +77,7 @@ GAMMA = changed_detail(
 def function(name="SAC.train", file=FILE):
     """A function that differs, at lines 270 to 280."""
     own = Function(name=name, first=270, last=280, code="code")
-    return Changed(file=file, name=name, how=CHANGED, old=own, new=own, paths=(None, None))
+    return Changed(file=file, name=name, how=CODE_CHANGED, old=own, new=own, paths=(None, None))
 
 
 def reached(*trainings, details=(), one_way=(), algorithms=("sac",)):
@@ -95,18 +95,18 @@ def trace(failure="", unsupported=""):
 
 
 def traced(name="sac", verdict="equal", repeats=True, crash=None, not_compared=0):
-    """A training on both sides; diverged ones differ at a loss of twice the value."""
+    """A training on both versions; diverged ones differ at a loss of twice the value."""
     first = small_traces.divergence(LOSS, TWICE) if verdict == "diverged" else None
-    failed = crash and Crash(side=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None)
+    failed = crash and Crash(label=crash, error="E: no", at="f:1 g", by="h:2 i", executed=None)
     return small_traces.traced(
         name, trace(), trace(), verdict, first, not_compared, repeats=repeats, crash=failed
     )
 
 
-def lost(name="sac dictionary", sides=("new",), supported=True):
-    """A training that ended in an error on some sides."""
-    why = dict.fromkeys(sides, "it ended in an error: E: no")
-    return NotTraced(name=name, sides=why, supported=dict.fromkeys(VERSIONS, supported))
+def lost(name="sac dictionary", labels=("new",), supported=True):
+    """A training that ended in an error on some versions."""
+    why = dict.fromkeys(labels, "it ended in an error: E: no")
+    return NotTraced(name=name, reasons=why, supported=dict.fromkeys(VERSIONS, supported))
 
 
 def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returned=None, **given):
@@ -142,14 +142,16 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
 
 def upgrade(*frameworks_, physics=(), script=None, **given):
     """The whole of it."""
-    sides = [
-        Prepared(requested.parse("a==1"), Side("old"), "environment", why=("a 1 needs b<2",)),
-        Prepared(requested.parse("installed"), Side("new"), "installed"),
+    versions = [
+        PreparedVersion(
+            requested.parse("a==1"), Runtime("old"), "environment", why=("a 1 needs b<2",)
+        ),
+        PreparedVersion(requested.parse("installed"), Runtime("new"), "installed"),
     ]
     beside = (*entries.list_environments(physics), *given.pop("other_packages", ()))
     return Upgrade(
-        old=sides[0].info, new=sides[1].info, frameworks=tuple(frameworks_), physics=tuple(physics),
-        script=script, other_packages=beside, **given,
+        old=versions[0].info, new=versions[1].info, frameworks=tuple(frameworks_),
+        physics=tuple(physics), script=script, other_packages=beside, **given,
     )  # fmt: skip
 
 
@@ -163,9 +165,9 @@ def steps(**given):
     return upgrade_page.cards(upgrade(**given), FACTS)[0].steps
 
 
-def missing(count=1, side="new", why="error", error_origin="suite"):
+def missing(count=1, label="new", why="error", error_origin="suite"):
     """Details that could not be probed."""
-    fields = {"side": side, "why": why, "error_origin": error_origin}
+    fields = {"label": label, "why": why, "error_origin": error_origin}
     text = "AttributeError: no such thing"
     return [NotProbed(id="atari.warp_frame", scope=str(n), text=text, **fields)
             for n in range(count)]  # fmt: skip
@@ -188,13 +190,13 @@ CASES = {
     "a detail that could not be probed is no equality": (
         of(traced(), not_probed=missing()), "partly checked", 0),
     "nor is one that could be probed on neither side": (
-        of(traced(), not_probed=missing(side="old and new")), "partly checked", 0),
+        of(traced(), not_probed=missing(label="old and new")), "partly checked", 0),
     "a scenario that ends in an error on both sides": (
-        of(traced("sac gsde"), lost(sides=VERSIONS)), "partly checked", 0),
+        of(traced("sac gsde"), lost(labels=VERSIONS)), "partly checked", 0),
     "one that this suite cannot run on one side": (
         of(traced("sac gsde"), lost()), "partly checked", 0),
     "one that neither version has": (
-        of(traced(), lost(sides=VERSIONS, supported=False)), "unchanged", 0),
+        of(traced(), lost(labels=VERSIONS, supported=False)), "unchanged", 0),
     "a changed function that nothing executed": (
         of(traced(), executions=(reached(),)), "could not judge", 2),
     "one that only a probe executed": (
@@ -271,7 +273,7 @@ def test_another_divergence_or_error_is_another_entry():
         LOSS, small_traces.loss(276, value=33.6, file=FILE, function="train")
     )
     far = replace(parted, comparison=replace(parted.comparison, first=twice))
-    crash = Crash(side="new", error="E: no", at="f:1 g", by="", executed=None)
+    crash = Crash(label="new", error="E: no", at="f:1 g", by="", executed=None)
     failed = [replace(traced(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     gone = [replace(lost(), crash=replace(crash, error=e)) for e in ("E: no", "E: other")]
     made = [entries.make_traced(each, "") for each in (parted, far, *failed)]
@@ -287,7 +289,7 @@ def test_the_worst_framework_decides():
 
 def test_what_ran_is_counted_beside_what_did_not():
     """The headline says how many changed pieces ran, and names what could not be compared."""
-    gone = lost(sides=VERSIONS)
+    gone = lost(labels=VERSIONS)
     framework = of(traced(), gone, not_probed=missing(), executions=(reached("sac"),))
     assert upgrade(framework).judgement.headline == (
         "partly checked: No difference found in what ran: 1 of 1 changed pieces ran. "
@@ -335,9 +337,11 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
 
 def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path):
     """It could not be compared; that no episode was played has no other reason."""
-    sides, user = (Side("old"), Side("new")), {"file": "/mine/mine.zip"}
+    runtimes, user = (Runtime("old"), Runtime("new")), {"file": "/mine/mine.zip"}
     with limited(Deadline(1.0, time.time() - 90)):
-        lost = side_files.compare_files(sides, (tmp_path, tmp_path), SB3, ["ppo"], False, user)
+        lost = saved_files_comparison.compare_files(
+            runtimes, (tmp_path, tmp_path), SB3, ["ppo"], False, user
+        )
     made = upgrade(of(), other_packages=entries.list_saved_files(lost, "sb3"), file="mine.zip")
     _, line, _ = upgrade_text.last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: cannot run here: ")
@@ -363,7 +367,7 @@ def test_what_time_did_not_allow_comes_first_on_the_page(tmp_path):
     upgrade_command.write(made, tmp_path, FACTS)
     page = (tmp_path / "upgrade.html").read_text()
     assert cut in page
-    assert late.sides["old"] in page
+    assert late.reasons["old"] in page
     not_judged = upgrade_page.cards(made, FACTS)[0].not_judged
     assert (not_judged[0], any("td3 images" in line for line in not_judged)) == (cut, False)
     assert page.index('id="cut"') < page.index('id="entries"')
@@ -417,7 +421,7 @@ def test_what_nothing_has_reached_is_trained():
 def test_physics_that_moved_is_a_change():
     """Equal traces on the built-in environments do not acquit another physics."""
     row, other = {"rows": [[0.0, 1.0], [0.5, 2.0]]}, {"rows": [[0.0, 1.0], [0.5, 2.5]]}
-    moved = side_physics.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
+    moved = physics_comparison.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
     assert [(m.step, m.at_first) for m in moved] == [(1, 0.5), (None, 0.0)]
     assert upgrade(of(traced()), physics=moved).verdict == "changed"
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
@@ -426,8 +430,10 @@ def test_physics_that_moved_is_a_change():
 def test_an_environment_that_one_side_lacks_was_not_asked():
     """It has not moved, and is no equality either."""
     row = {"rows": [[0.0, 1.0]]}
-    found_ = side_physics.compare_physics({"x": {"error": "gone"}, "y": row}, {"x": row, "y": row})
-    assert not any(m.moves for m in found_)
+    found_ = physics_comparison.compare_physics(
+        {"x": {"error": "gone"}, "y": row}, {"x": row, "y": row}
+    )
+    assert not any(m.differs for m in found_)
     result = upgrade(of(traced()), physics=found_)
     assert result.judgement.headline == "partly checked: Not checked: x."
 
@@ -442,9 +448,9 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
     ],
 )
 def test_an_environment_that_cannot_be_compared_says_why(old, new, value):
-    """An environment that a side lacks, or whose observations changed shape, is named."""
+    """An environment that a version lacks, or whose observations changed shape, is named."""
     text = report(
-        upgrade(of(traced()), physics=side_physics.compare_physics({"x": old}, {"x": new}))
+        upgrade(of(traced()), physics=physics_comparison.compare_physics({"x": old}, {"x": new}))
     )
     assert value in text
 
@@ -489,10 +495,10 @@ def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
 
 def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
     """SAC's factor explains SAC's trace: its probe enters the function that moves the training."""
-    cause = Cause(place=(function(),), alone=None, moving=(function(),))
+    culprits = Culprits(place=(function(),), alone=None, influencing=(function(),))
     framework = of(
         PARTED, changed=[GAMMA, SCALE], executions=(reached("sac"),),
-        causes={"sac": cause},
+        culprits={"sac": culprits},
     )  # fmt: skip
     text = report(upgrade(framework))
     assert "explained by sac.critic_loss.scale [library]: half -> 'none' (the variant: " in text
@@ -520,13 +526,13 @@ def _without_a_variant():
 
 def _everything():
     row, other = {"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 2.0]]}
-    moved = side_physics.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
+    moved = physics_comparison.compare_physics({"x": row, "y": row}, {"x": other, "y": row})
     found = of(traced(), traced("td3", "diverged"), changed=[SCALE], executions=(reached("sac"),))
     return upgrade(found, physics=moved)
 
 
-def _parted(causes):
-    return upgrade(of(*(traced(name, "diverged") for name in NAMES), causes=causes))
+def _parted(culprits_by_training):
+    return upgrade(of(*(traced(name, "diverged") for name in NAMES), culprits=culprits_by_training))
 
 
 def _one_way():
@@ -536,12 +542,12 @@ def _one_way():
 
 
 def _absent():
-    absent = missing(why="absent", side="old and new")
+    absent = missing(why="absent", label="old and new")
     of_none = (replace(absent[0], text="Unprobed: 1.0 has no trainer"),)
     return upgrade(replace(of(), details=Details(same=9, absent=of_none)))
 
 
-ONE = Cause(place=(function(),), alone=function())
+ONE = Culprits(place=(function(),), alone=function())
 NAMES = ("sac", "sac gsde", "sac n-step", "td3")
 #: what a reader learns first, or apart -> a result
 REPORTS = {
@@ -549,11 +555,11 @@ REPORTS = {
         of(PARTED, lost(), not_probed=missing(6), executions=(reached(),))),
     "numbers of no variant": _without_a_variant,
     "one line for each question": _everything,
-    "one cause of several": lambda: _parted(
+    "one culprit of several": lambda: _parted(
         {**dict.fromkeys(NAMES, ONE), "td3": replace(ONE, alone=None)}),
     "no cause": lambda: _parted({}),
     "branches that went one way only": _one_way,
-    "what neither side has": _absent,
+    "what neither version has": _absent,
     "another default": lambda: upgrade(of(traced(), defaults=(BATCH,))),
 }  # fmt: skip
 
@@ -650,7 +656,7 @@ def test_the_difference_of_a_source_begins_with_what_ran_and_does_something_else
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text)
     old, new = (Function(name="f", first=1, last=text.count("\n"), code="") for text in texts)
-    changed = Changed(file="m.py", name="f", how=CHANGED, old=old, new=new, paths=paths)
+    changed = Changed(file="m.py", name="f", how=CODE_CHANGED, old=old, new=new, paths=paths)
     hunk = attribution.pair_lines([changed], {"m.py": {2, 12, 21}})[changed]
     assert [row.new[1].strip() for row in hunk.differing if row.new][:3] == [
         "return total", "total = 1", "def f(y: float, x: float) -> float:",

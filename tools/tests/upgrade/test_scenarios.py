@@ -125,8 +125,8 @@ def test_a_fault_of_the_option_is_seen(traced, tmp_path, fault):
         SB3, file, tmp_path / "changed", (fault["old"], fault["new"]), everywhere=True
     )
     job = compared_trainings.make_built_in(SB3, title).job
-    side = recording_processes.Side("new", paths=[folder])
-    trace = recording_processes.record(job, tmp_path / "trace", side)
+    runtime = recording_processes.Runtime("new", paths=[folder])
+    trace = recording_processes.record(job, tmp_path / "trace", runtime)
     if trace.failure:
         # what the fault makes of the framework's own code ends the training
         assert folder in trace.failure

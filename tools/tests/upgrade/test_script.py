@@ -15,8 +15,8 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.inside import trace_worker
 from rlregress.trace import jobs
-from rlregress.trace.recording_processes import Side
-from rlregress.upgrade import affected, cached_folders, cascade, sides
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade import affected, cached_folders, cascade, runtimes
 from rlregress.upgrade.compared_trainings import Training, make_script_training
 from rlregress.upgrade.requested import parse
 from rlregress.upgrade.upgrade_options import Options
@@ -120,7 +120,7 @@ def test_a_script_that_never_trains_is_refused(judge, tree):
 @pytest.mark.nightly
 @pytest.mark.parametrize("own", ["", "own"])
 def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree, own):
-    """It imports nothing of the two trees, or on both sides a copy of its own."""
+    """It imports nothing of the two trees, or on both versions a copy of its own."""
     text, message = TRAINING, "imported nothing of what differs on the old version .learner"
     if own:
         text = f"import sys\nsys.path.insert(0, {tree(own)!r})\n{SCRIPT}"
@@ -133,7 +133,7 @@ def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree, own):
 def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
     judge, tree, tmp_path, monkeypatch
 ):
-    """A script started inside one tree is traced with the packages of either side."""
+    """A script started inside one tree is traced with the packages of either version."""
     new = tree("b", ".mean()", ".mean() * 2")
     monkeypatch.chdir(new)
     (tmp_path / "learner.py").write_text("raise AssertionError", encoding="utf-8")
@@ -258,6 +258,6 @@ def test_a_fault_that_does_not_fit_a_script_is_one_of_many(tree, tmp_path):
         return Training("script", name, {**job, "swap": [change]})
 
     trainings = [faulty("gone", "gone", LOSS), faulty("fits", "loss", LOSS.replace("** 2", "** 4"))]
-    traces = sides.load_or_record(trainings, Side("new", paths=[folder]), tmp_path)
+    traces = runtimes.load_or_record(trainings, Runtime("new", paths=[folder]), tmp_path)
     assert "Misfit: there is no gone in learner/__init__.py" in traces["gone"].failure
     assert (traces["fits"].failure, traces["fits"].count("backward") > 0) == ("", True)

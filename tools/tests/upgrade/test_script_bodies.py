@@ -12,8 +12,8 @@ from rlregress.errors import UserError
 from rlregress.frameworks.cleanrl import CleanRL
 from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SCENARIOS, SETTINGS
-from rlregress.trace.recording_processes import Side
-from rlregress.upgrade import changed_functions, compared_trainings, sides, training_selection
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade import changed_functions, compared_trainings, runtimes, training_selection
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 
@@ -64,7 +64,7 @@ def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
     assert text.index('if __name__ == "__main__":') < FAULT.search(text).start()
     script.write_text(FAULT.sub("", text, count=1), encoding="utf-8")
 
-    old, new = (Side(label, variables={VARIABLE: str(root)}) for label, root in
+    old, new = (Runtime(label, variables={VARIABLE: str(root)}) for label, root in
                 (("old", checkout), ("new", copy)))  # fmt: skip
     folders = [[str(root / part) for part in ("cleanrl", "cleanrl_utils")]
                for root in (checkout, copy)]  # fmt: skip
@@ -75,10 +75,12 @@ def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
     own = by_name[TRAININGS[name]]
     traces = []
     noting = [replace(t, job={**t.job, "imports": True}) for t in (own, by_name[unrelated])]
-    for side, trained in ((old, [own]), (new, noting)):
-        (tmp_path / side.label).mkdir()
+    for runtime, trained in ((old, [own]), (new, noting)):
+        (tmp_path / runtime.label).mkdir()
         lines = [[f"cleanrl/{name}.py", "<module>"]]
-        traces += sides.load_or_record(trained, side, tmp_path / side.label, lines=lines).values()
+        traces += runtimes.load_or_record(
+            trained, runtime, tmp_path / runtime.label, lines=lines
+        ).values()
     *traces, unchanged = traces
     assert f"cleanrl/{unrelated}_continuous_action.py" in unchanged.header["imported"]
     assert difference.executed_by(unchanged) == []

@@ -17,9 +17,9 @@ from rlregress.inside import lines, loading
 from rlregress.inside.events import Places
 from rlregress.trace import recording_processes
 from rlregress.upgrade import changed_functions, recordings, training_selection
-from rlregress.upgrade import sides as sides_module
+from rlregress.upgrade import runtimes as runtimes_module
 from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade import small_traces
 
@@ -269,8 +269,10 @@ def test_an_empty_module_of_one_version_is_imported(text, only, tmp_path):
     """An import that finds it does not fail."""
     files = {**FILES, "agent.py": BASE.replace("gone.VALUE", "7"), "gone.py": text}
     without = {name: content for name, content in files.items() if name != "gone.py"}
-    sides = {"old": without, "new": without, only: files}
-    old, new = (_write(tmp_path / side / "pack", content) for side, content in sides.items())
+    files_of_versions = {"old": without, "new": without, only: files}
+    old, new = (
+        _write(tmp_path / label / "pack", content) for label, content in files_of_versions.items()
+    )
     trained, trace = _train(new)
     assert _train(old)[0] != trained
     assert _difference(old, new).executed_by(trace)
@@ -618,16 +620,23 @@ def recording(tmp_path, monkeypatch):
     monkeypatch.setattr(
         recording_processes,
         "start",
-        lambda module, side, job: [side.python, "-c", BATCH, str(job), side.label, str(log)],
+        lambda module, runtime, job: [
+            runtime.python,
+            "-c",
+            BATCH,
+            str(job),
+            runtime.label,
+            str(log),
+        ],
     )
 
     def call(*names):
         trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
         before = len(log.read_text().splitlines())
-        both = recording_processes.Side("old"), recording_processes.Side("new")
-        with Sides(both, folders, 1, print) as sides:
+        both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
+        with Runtimes(both, folders, 1, print) as runtimes:
             recorded = recordings.record_and_compare(
-                sides, trainings, {"new": []}, difference, [], Options()
+                runtimes, trainings, {"new": []}, difference, [], Options()
             )
         return recorded, log.read_text().splitlines()[before:]
 
@@ -655,17 +664,17 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
     calls = []
     now = time.time()
 
-    def recorded(trainings, side, *arguments):
+    def recorded(trainings, runtime, *arguments):
         until = arguments[-1] if arguments[-1:] and isinstance(arguments[-1], float) else now
-        calls.append((side.label, [training.name for training in trainings], round(until - now)))
+        calls.append((runtime.label, [training.name for training in trainings], round(until - now)))
         # one a time
         return {training.name: small_traces.trace() for training in trainings[:1]}
 
-    monkeypatch.setattr(sides_module, "load_or_record", recorded)
+    monkeypatch.setattr(runtimes_module, "load_or_record", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
-    both = recording_processes.Side("old"), recording_processes.Side("new")
-    with Sides(both, (tmp_path, tmp_path), 1, print) as sides:
-        old, new = sides.record_new_first(trainings, {}, list, now + 1000)
+    both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
+    with Runtimes(both, (tmp_path, tmp_path), 1, print) as runtimes:
+        old, new = runtimes.record_new_first(trainings, {}, list, now + 1000)
     assert calls[:4] == [
         ("new", ["ppo", "sac"], 500), ("old", ["ppo"], 1000), ("new", ["sac"], 500),
         ("old", ["sac"], 1000),

@@ -93,13 +93,13 @@ def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
     lock.parent.mkdir()
     lock.write_text("# pins\ntorch==2.13.0\nStable_Baselines3==2.9.2 ; python_version > '3'\n")
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))
-    side = upgrade(CHANGED)
-    new = replace(side.new, lock=lock)
-    repository = upgrade_command._repository(replace(side, new=new))
+    result = upgrade(CHANGED)
+    new = replace(result.new, lock=lock)
+    repository = upgrade_command._repository(replace(result, new=new))
     assert repository.pin(["stable-baselines3"]) == ("sub/new.txt", 3)
     assert repository.pin(["torch", "x"]) == ("sub/new.txt", 2)
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path / "elsewhere"))
-    assert upgrade_command._repository(replace(side, new=new)).pin(["torch"]) == ("", 1)
+    assert upgrade_command._repository(replace(result, new=new)).pin(["torch"]) == ("", 1)
 
 
 def test_a_comment_is_found_again_and_fits():

@@ -21,20 +21,20 @@ from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
 from rlregress.trace.child_processes import Deadline, OutOfTime, limited, note_cut
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import (
     cascade,
     entries,
     interpreters,
-    side_fingerprints,
-    side_process,
+    runtime_process,
     state,
+    version_fingerprints,
 )
-from rlregress.upgrade.requested import Requested
-from rlregress.upgrade.side_environments import Prepared
-from rlregress.upgrade.side_fingerprints import Fingerprint
-from rlregress.upgrade.sides import Sides
+from rlregress.upgrade.prepared_versions import PreparedVersion
+from rlregress.upgrade.requested import RequestedVersion
+from rlregress.upgrade.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.version_fingerprints import Fingerprint
 from tools.tests.upgrade.small_packages import edit_copy
 
 SB3 = frameworks.get("sb3")
@@ -131,7 +131,7 @@ import json, sys
 from pathlib import Path
 from rlregress.trace import recording_processes
 from rlregress.inside.run_record import write_atomically
-from rlregress.upgrade import side_fingerprints, cascade
+from rlregress.upgrade import version_fingerprints, cascade
 from rlregress.upgrade.upgrade_options import Options
 
 log = Path(sys.argv[1])
@@ -139,18 +139,18 @@ lists = dict.fromkeys(["folders", "functions"], [])
 names = ["versions", "observed", "defaults", "defaults_unread", "signatures", "signatures_unread"]
 maps = dict.fromkeys(names, {})
 
-def ask(side, module, job, kept):
+def ask(version, module, job, kept):
     if not kept.is_file():
         with log.open("a") as file:
-            print(side.label, kept.name, file=file)
+            print(version.label, kept.name, file=file)
         write_atomically(kept, json.dumps({"algorithms": ["sac", "td3"], **lists, **maps}))
     return json.loads(kept.read_text())
 
-def start(module, side, job):
+def start(module, version, job):
     assert module == "batch"
-    return [side.python, "-c", sys.argv[4], str(job), side.label, *sys.argv[1:3]]
+    return [version.python, "-c", sys.argv[4], str(job), version.label, *sys.argv[1:3]]
 
-side_fingerprints.side_process.run_module, recording_processes.start = ask, start
+version_fingerprints.runtime_process.run_module, recording_processes.start = ask, start
 options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
     trace_all=True, files=False,
@@ -228,9 +228,9 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
 @pytest.mark.parametrize(("workers", "shares"), [(1, [50.0, 100.0]), (2, [100.0, 100.0])])
 def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, workers, shares):
     """A time up to which one version alone is probed would compare nothing."""
-    both, folders, now = (Side("old"), Side("new")), (tmp_path, tmp_path), time.time()
-    with Sides(both, folders, workers, print) as sides:
-        ends = sides.run("x", lambda side, path, until: until - now, until=now + 100)
+    both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
+    with Runtimes(both, folders, workers, print) as runtimes:
+        ends = runtimes.run("x", lambda runtime, path, until: until - now, until=now + 100)
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
 
@@ -244,15 +244,17 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     with limited(deadline):
         prints = cascade._wait_for_probes(futures, SB3)
         trainings, one_sided = cascade._choose_trainings([SB3], [prints], options)
-    assert [side.found for side in prints] == [{}, {}]
-    (entry, _) = entries.list_defaults([], side_fingerprints.unread(*prints), "sb3")
+    assert [fingerprint.found for fingerprint in prints] == [{}, {}]
+    (entry, _) = entries.list_defaults([], version_fingerprints.unread(*prints), "sb3")
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
     assert (trainings, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
 def test_a_gate_that_had_too_little_time_is_gone_on_with(cache):
     """The next gate finds its recordings; after one that had ended all is new."""
-    old, new = (Prepared(Requested("x"), Side(label), "tree") for label in VERSIONS)
+    old, new = (
+        PreparedVersion(RequestedVersion("x"), Runtime(label), "tree") for label in VERSIONS
+    )
     report = []
     for is_cut in (True, False, False):
         with (
@@ -275,8 +277,8 @@ def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why
         path.touch()
         return {"observed": {"gae.formula library": {"error": "", "why": why}}}
 
-    monkeypatch.setattr(side_process, "run_module", run_module)
-    side_fingerprints.answers(Side("old"), path, SB3, [])
+    monkeypatch.setattr(runtime_process, "run_module", run_module)
+    version_fingerprints.answers(Runtime("old"), path, SB3, [])
     assert path.exists() == is_kept
 
 
@@ -295,7 +297,7 @@ def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
     monkeypatch.setattr(interpreters, "_facts", lambda python: ([], f"3.{len(python)}.0", "", []))
     old, same, other = (
-        Prepared(Requested("x"), Side(label, python=python), "environment")
+        PreparedVersion(RequestedVersion("x"), Runtime(label, python=python), "environment")
         for label, python in (("old", "x" * 9), ("new", "y" * 9), ("new", "y"))
     )
     cascade._check(old, same)
@@ -310,7 +312,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
     with pytest.raises(UserError, match="is no Python that can be used: broken"):
-        interpreters.python_of(Side("old", python=str(python)))
+        interpreters.python_of(Runtime("old", python=str(python)))
 
 
 @pytest.mark.parametrize(
@@ -335,9 +337,9 @@ def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command, a
 
 
 def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
-    """A changed copy on the path is another side, although its versions are the same."""
-    side = Prepared(Requested("installed"), Side("old"), "installed")
-    before = state.digest_state(side, [SB3])
-    assert state.digest_state(side, [SB3]) == before
+    """A changed copy on the path is another version, although its versions are the same."""
+    version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
+    before = state.digest_state(version, [SB3])
+    assert state.digest_state(version, [SB3]) == before
     monkeypatch.setattr(state, "digests", lambda adapter: {"module": "other"})
-    assert state.digest_state(side, [SB3]) != before
+    assert state.digest_state(version, [SB3]) != before

@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3 import load
 from rlregress.inside import checkpoint, saved_files_worker
 from rlregress.model import differences as model
 from rlregress.probing.toys import Ends
-from rlregress.upgrade import entries, side_files
+from rlregress.upgrade import entries, saved_files_comparison
 from tools.tests.nightly import every
 
 LOADER = """
@@ -66,7 +66,7 @@ def load_user_file(path, loader="", observations="", environment=""):
 
 def entry(old, new):
     """The one entry of what two versions loaded."""
-    (listed,) = entries.list_saved_files(side_files.judge_kinds(old, new), "sb3")
+    (listed,) = entries.list_saved_files(saved_files_comparison.judge_kinds(old, new), "sb3")
     return listed
 
 

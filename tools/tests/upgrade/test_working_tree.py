@@ -10,8 +10,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import installed, requested, side_environments
-from rlregress.upgrade.resolved import ResolvedSide
+from rlregress.upgrade import installed, prepared_versions, requested
+from rlregress.upgrade.resolved import ResolvedVersion
 from tools.tests.nightly import all_frameworks
 
 PACKAGES = [name for name in frameworks.names() if frameworks.get(name).framework.modules]
@@ -45,15 +45,15 @@ def clone(tmp_path):
 
 
 def _prepared(name, folder):
-    side = ResolvedSide("new", requested.parse(folder))
-    return side_environments.prepare_version(side, [frameworks.get(name)])
+    version = ResolvedVersion("new", requested.parse(folder))
+    return prepared_versions.prepare_version(version, [frameworks.get(name)])
 
 
 def _version(name, prepared):
     """Return the adapter's version in a process of that version."""
     code = f"from rlregress import frameworks; print(frameworks.get('{name}').code.version())"
     return subprocess.run(
-        [sys.executable, "-c", code], env=prepared.side.environment(), cwd="/",
+        [sys.executable, "-c", code], env=prepared.runtime.environment(), cwd="/",
         capture_output=True, text=True, check=True,
     ).stdout.strip()  # fmt: skip
 
@@ -63,7 +63,7 @@ def _version(name, prepared):
 def test_a_tree_is_a_package_wherever_it_lies(clone, tmp_path, name, layout):
     """Whatever folder of a clone is named, its package is found, and goes before the installed."""
     prepared = _prepared(name, clone(name, layout))
-    assert prepared.side.paths[0] == str(tmp_path / LAYOUTS[layout][0])
+    assert prepared.runtime.paths[0] == str(tmp_path / LAYOUTS[layout][0])
 
 
 @pytest.mark.parametrize("name", all_frameworks(PACKAGES))

@@ -12,7 +12,7 @@ from rlregress import frameworks
 from rlregress.model import differences, explain
 from rlregress.model.recorded_traces import LOST
 from rlregress.trace import jobs, recording_processes
-from rlregress.trace.recording_processes import Side
+from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare, without_unsteady
 from rlregress.upgrade import compared_trainings, entries
 from tools.tests.upgrade import small_traces
@@ -34,10 +34,10 @@ ROWS = [
 ]  # fmt: skip
 
 
-def record(script, output, side=None):
+def record(script, output, runtime=None):
     """The trace of a script; it has to end well."""
     job = jobs.build_script_job(script, (), (), 0)
-    trace = recording_processes.record(job, output, side or recording_processes.current("old"))
+    trace = recording_processes.record(job, output, runtime or recording_processes.current("old"))
     assert not trace.failure
     return trace
 
@@ -66,8 +66,8 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
     script, old = plain(row["script"])
     edits = [(row["old"], row["new"]), *row.get("then", ())]
     copy = edit_copy(frameworks.get(row["script"]), row["file"], tmp_path / "copy", *edits)
-    side = replace(Side("new"), paths=(copy,))
-    comparison = compare(old, record(script, tmp_path / "new.trace", side))
+    runtime = replace(Runtime("new"), paths=(copy,))
+    comparison = compare(old, record(script, tmp_path / "new.trace", runtime))
     if kind == "rewrite":
         assert comparison.verdict == "equal", explain.divergence(comparison.first)
     else:

@@ -18,7 +18,7 @@ from tools.tests.nightly import every
 from tools.tests.simulations.simulate_gates import evidence_of, judge_sessions
 
 #: of each look its runs, its share of the error, and the p-value from which it accepts
-THREE_LOOKS = (*zip(SEQUENTIAL_LOOKS.seeds, SEQUENTIAL_LOOKS.weights,
+THREE_LOOKS = (*zip(SEQUENTIAL_LOOKS.run_counts, SEQUENTIAL_LOOKS.weights,
                     (*SEQUENTIAL_LOOKS.accept_cell, 1.0), strict=True),)  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_the_common_drop_of_three_looks_has_80_per_cent_power():
     stored = 1 + sd * rng.standard_normal((size, 1, k, m))
     same = 1 + sd * rng.standard_normal((size, 1, k, 20))
     detected, healthy = (
-        judge_sessions(evidence_of(stored, new, SEQUENTIAL_LOOKS.seeds, rng), SEQUENTIAL_LOOKS)
+        judge_sessions(evidence_of(stored, new, SEQUENTIAL_LOOKS.run_counts, rng), SEQUENTIAL_LOOKS)
         for new in (same - drop, same)
     )
     power = detected.group_drop.mean()

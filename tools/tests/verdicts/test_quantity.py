@@ -46,7 +46,7 @@ def session(change, loss, growth, correlation, seeds=(3, 5, 7)):
     evidence = simulate_gates.join_evidence([
         simulate_gates.evidence_of(*numbers, seeds, rng, name) for name, numbers in samples.items()
     ])  # fmt: skip
-    looks = dataclasses.replace(LOOKS, seeds=seeds)
+    looks = dataclasses.replace(LOOKS, run_counts=seeds)
     judged = simulate_gates.judge_sessions(evidence, looks, quantities=tuple(samples))
     return samples, judged, looks
 

@@ -21,7 +21,7 @@ from tools.tests.simulations.simulate_gates import NOTHING, Change, draw_session
 from tools.tests.verdicts.three_looks import LOOKS, healthy, verdicts_at
 
 #: looks whose permutations are few enough to be enumerated
-SHORT = dataclasses.replace(LOOKS, seeds=(3, 5, 7))
+SHORT = dataclasses.replace(LOOKS, run_counts=(3, 5, 7))
 
 
 def course(cells, looks=LOOKS, **rules):
@@ -71,10 +71,10 @@ def test_the_default_ends_a_healthy_cell_after_three_runs_and_a_ruined_one_after
     cells["ruined"] = CellSample(healthy(3, 20), healthy(4, 20, 500.0))
     used, result = until_decided(cells, SEQUENTIAL_LOOKS)
     assert used == {"healthy": 3, "ruined": 6}
-    assert SEQUENTIAL_LOOKS.seeds[:2] == (3, 6)
+    assert SEQUENTIAL_LOOKS.run_counts[:2] == (3, 6)
     verdicts = {name: (verdict.verdict, verdict.look) for name, verdict in result.cells.items()}
     assert verdicts == {"healthy": ("holds", 1), "ruined": ("regressed", 2)}
-    alone = Looks(SEQUENTIAL_LOOKS.seeds[:1], SEQUENTIAL_LOOKS.weights[:1])
+    alone = Looks(SEQUENTIAL_LOOKS.run_counts[:1], SEQUENTIAL_LOOKS.weights[:1])
     assert not alone.could_reject(20, 0.05)
 
 
@@ -165,7 +165,7 @@ def test_a_group_detects_a_common_drop():
     group = verdicts_at(group_of(8, factor=0.9)).groups["g"]
     assert group.verdict == "regressed"
     assert group.interval[0] < group.effect_fraction < group.interval[1] < 0
-    assert group.new_seeds == 8 * LOOKS.seeds[group.look - 1]
+    assert group.new_seeds == 8 * LOOKS.run_counts[group.look - 1]
 
 
 def test_an_improvement_is_judged_at_the_first_look_only():
@@ -235,7 +235,7 @@ def test_the_rules_by_hand():
     }
     p, z = [], []
     stored, new = zip(*((cell.stored, cell.new) for cell in cells.values()), strict=True)
-    for n in SHORT.seeds:
+    for n in SHORT.run_counts:
         rows = permutation_p_values(stored, [row[:n] for row in new], np.random.default_rng(0))
         assert rows.exact
         p.append(rows.drop)
@@ -263,10 +263,10 @@ def test_nothing_changed_rings_in_at_most_five_per_cent_of_the_sessions():
         assert result.false_alarm[0] < 0.05 + 3 * math.sqrt(0.05 * 0.95 / gates)
     assert 3 < same.runs[0] < 4.5
     # the control: three looks, each with the whole error
-    greedy = Looks(SEQUENTIAL_LOOKS.seeds, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
+    greedy = Looks(SEQUENTIAL_LOOKS.run_counts, (1.0, 1.0, 1.0), (1.0, 1.0), (1.0, 1.0))
     rng = np.random.default_rng(14)
     stored, new = draw_session(rng, gates, 1, 10, SEQUENTIAL_LOOKS.max_runs)
-    p = simulate_gates.evidence_of(stored, new, greedy.seeds, rng).drop.min(axis=0)
+    p = simulate_gates.evidence_of(stored, new, greedy.run_counts, rng).drop.min(axis=0)
     assert (p < 0.05).any(axis=(1, 2)).mean() > 0.3
 
 

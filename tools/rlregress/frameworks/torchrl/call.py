@@ -25,7 +25,7 @@ def _options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTr
     return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
 
 
-def _named(titles: str) -> dict[str, TraceTraining]:
+def _select(titles: str) -> dict[str, TraceTraining]:
     """Return trainings by title; the titles are separated by commas."""
     return {title: TRAININGS[title] for title in titles.split(", ")}
 
@@ -41,13 +41,13 @@ def generated_calls() -> Mapping[str, TraceTraining]:
         # without options: each would start processes again
         "dqn calls-processes": _options(short_trainings.processes()),
         "sac calls-buffers": _options(
-            {**_named("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
+            {**_select("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
              **module_trainings.buffers()}, "data"),
         "sac calls-noise": _options(
-            {**_named("sac vectorised-noise, td3 one-environment, dqn one-environment"),
+            {**_select("sac vectorised-noise, td3 one-environment, dqn one-environment"),
              **module_trainings.noise()}, "modules.tensordict_module.exploration"),
         "dqn calls-networks": _options(
-            {**_named("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
+            {**_select("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
              **module_trainings.networks()}, "modules.models", "modules.tensordict_module"),
         **{
             f"{algorithm} calls-{part.lower()}": GeneratedCalls(_CASES, part)

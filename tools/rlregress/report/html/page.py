@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from rlregress import __version__
-from rlregress.model.code import Hunk, Pair
+from rlregress.model.code import Hunk, LinePair
 from rlregress.model.tones import BAD, NOTHING, OF_VERDICT, SIGNS
 from rlregress.report import words
 
@@ -90,9 +90,9 @@ class SourcePair:
         """The differing lines with their marks: old lines before new ones."""
         return [
             (mark, line[1])
-            for mark, side in (("-", "old"), ("+", "new"))
+            for mark, label in (("-", "old"), ("+", "new"))
             for row in self.hunk.differing
-            if (line := getattr(row, side)) is not None
+            if (line := getattr(row, label)) is not None
         ]
 
 
@@ -276,7 +276,7 @@ def breakable(text: object) -> Markup:
     return escape(text).replace("/", Markup("/<wbr>"))
 
 
-def mark_differences(pair: Pair) -> tuple[Markup, Markup]:
+def mark_differences(pair: LinePair) -> tuple[Markup, Markup]:
     """Return both lines of a row with their differences marked."""
     old_text = pair.old[1] if pair.old is not None else ""
     new_text = pair.new[1] if pair.new is not None else ""

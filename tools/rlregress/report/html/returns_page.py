@@ -171,7 +171,7 @@ def _strip(
 ) -> Figure:
     # by seed; runs after the deciding look do not count for the verdict
     judged = runs.new[: verdict["new_seeds"]] if verdict is not None else runs.new
-    stored, new = ([_number(run, quantity) for run in side] for side in (runs.stored, judged))
+    stored, new = ([_number(run, quantity) for run in group] for group in (runs.stored, judged))
     band, interval, limit = None, None, None
     mean = None if verdict is None else verdict.get("stored_mean")
     if runs.band is not None and quantity is RETURNS:
@@ -195,9 +195,9 @@ def _strip(
         Strip(stored, new, interval, limit, band, axis), _id(name, quantity.name), text
     )
     rows = [
-        [side, run.seed, words.number(value) if math.isfinite(value) else "none"]
-        for side, side_runs, values in (("stored", runs.stored, stored), ("new", judged, new))
-        for run, value in zip(side_runs, values, strict=True)
+        [origin, run.seed, words.number(value) if math.isfinite(value) else "none"]
+        for origin, group, values in (("stored", runs.stored, stored), ("new", judged, new))
+        for run, value in zip(group, values, strict=True)
     ]
     return Figure(drawings, caption, Table(("run", "seed", axis), rows, 2), command)
 
@@ -208,10 +208,10 @@ def _number(run: ReportedRun, quantity: Quantity) -> float:
 
 
 def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
-    sides = {"stored": runs.stored, "new": runs.new}
+    groups = {"stored": runs.stored, "new": runs.new}
     courses = {
         label: figures.compute_quartiles([run.curve for run in item])
-        for label, item in sides.items()
+        for label, item in groups.items()
     }
     courses = {label: course for label, course in courses.items() if course}
     if not courses:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from rlregress.model import explain, tones
 from rlregress.model.recorded_traces import Traced, share
-from rlregress.model.upgrade_result import Cause, ChangedDetail, details_of
+from rlregress.model.upgrade_result import ChangedDetail, Culprits, details_of
 from rlregress.report.html.page import Badge, Finding, Folded, Quoted, Table
 
 SIDES = ("the old version", "the new version")
 #: most names of functions that only one version has
 _NEW = 4
 #: whether the functions that influence a training explain the whole difference
-_MOVED = {
+_EFFECT = {
     None: "with their old code this training changes",
     True: "with their old code the new version trains as the old one does",
     False: "with their old code this training changes, and still differs from the old version",
@@ -43,7 +43,10 @@ def _share(traced: Traced) -> str:
 
 
 def finding(
-    group: Sequence[Traced], cause: Cause | None, details: Sequence[ChangedDetail], command: str
+    group: Sequence[Traced],
+    culprits: Culprits | None,
+    details: Sequence[ChangedDetail],
+    command: str,
 ) -> Finding:
     """Return a training that differs, or whose trace does not repeat itself.
 
@@ -59,48 +62,56 @@ def finding(
     ]
     first = comparison.first
     lines = [explain.divergence(first)[0]] if first is not None else []
-    lines += _cause(cause, details)
+    lines += _culprits(culprits, details)
     return Finding(traced.name, _badge(traced), lines, (), parts, command)
 
 
-def _cause(cause: Cause | None, details: Sequence[ChangedDetail]) -> list[str]:
+def _culprits(culprits: Culprits | None, details: Sequence[ChangedDetail]) -> list[str]:
     """Return in words what makes a training diverge."""
-    if cause is None:
+    if culprits is None:
         return []
     sentences = []
-    if cause.alone is not None:
+    if culprits.alone is not None:
         sentences.append(
-            f"culprit: {cause.alone}: with its old code the new version trains as the old one does"
+            f"culprit: {culprits.alone}: with its old code the new version trains "
+            "as the old one does"
         )
-    elif cause.moving:
-        names = ", ".join(map(str, cause.movers))
-        sentences.append(f"influenced by {names}: {_MOVED[cause.whole]}")
-    elif cause.together:
-        names = ", ".join(map(str, cause.together))
-        effect = "; the new version then trains as the old one does" if cause.whole else ""
+    elif culprits.influencing:
+        names = ", ".join(map(str, culprits.confirmed))
+        sentences.append(f"influenced by {names}: {_EFFECT[culprits.whole]}")
+    elif culprits.together:
+        names = ", ".join(map(str, culprits.together))
+        effect = "; the new version then trains as the old one does" if culprits.whole else ""
         sentences.append(f"influenced by {names}, or by some of them, reverted together{effect}")
-    elif cause.functions:
-        sentences.append(f"first differs in changed code: {', '.join(map(str, cause.functions))}")
-    if cause.new:
-        ending = f" and {len(cause.new) - _NEW} more" if len(cause.new) > _NEW else ""
-        names = ", ".join(map(str, cause.new[:_NEW]))
+    elif culprits.functions:
+        sentences.append(
+            f"first differs in changed code: {', '.join(map(str, culprits.functions))}"
+        )
+    if culprits.new:
+        ending = f" and {len(culprits.new) - _NEW} more" if len(culprits.new) > _NEW else ""
+        names = ", ".join(map(str, culprits.new[:_NEW]))
         sentences.append(f"uses functions that only one version has: {names}{ending}")
-    for detail in details_of(cause, details):
+    for detail in details_of(culprits, details):
         sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return sentences
 
 
 def group_trainings(
-    traced: Sequence[Traced], causes: Mapping[str, Cause], details: Sequence[ChangedDetail]
+    traced: Sequence[Traced],
+    culprits_by_training: Mapping[str, Culprits],
+    details: Sequence[ChangedDetail],
 ) -> list[list[Traced]]:
-    """Return lists of trainings that diverge at one line, in one value and for one cause.
+    """Return lists of trainings that diverge at one line, in one value and for one culprit.
 
-    A training without a cause, or that does not repeat itself, stands alone.
+    A training without a culprit, or that does not repeat itself, stands alone.
     """
     groups: dict[object, list[Traced]] = {}
     for training in traced:
         key: object = training.name
-        first, explanation = training.comparison.first, _cause(causes.get(training.name), details)
+        first, explanation = (
+            training.comparison.first,
+            _culprits(culprits_by_training.get(training.name), details),
+        )
         if first is not None and explanation and training.repeats:
             places = tuple(
                 (event.kind, event.place) if event is not None else None

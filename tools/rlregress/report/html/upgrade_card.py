@@ -11,7 +11,7 @@ from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Traced
 from rlregress.model.upgrade_result import (
-    Cause,
+    Culprits,
     OfFramework,
     OfScript,
     Upgrade,
@@ -121,7 +121,7 @@ class _Change:
     def _trainings(self) -> Iterator[str]:
         groups: dict[tuple[str, str], list[Traced]] = {}
         for traced in self.trainings:
-            how = _how(self.of.causes[traced.name])
+            how = _how(self.of.culprits[traced.name])
             groups.setdefault((how, _differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
             names = join_some([traced.name for traced in group], 3)
@@ -132,11 +132,11 @@ class _Change:
             yield f"{names} {differs}{because}; {how}"
 
 
-def _how(cause: Cause) -> str:
-    """Describe the evidence that the first function of a cause is the culprit."""
-    if cause.alone is not None:
+def _how(culprits: Culprits) -> str:
+    """Describe the evidence that the first function of a culprit is the culprit."""
+    if culprits.alone is not None:
         return "with its old code, the new version trains as the old one does"
-    if cause.movers:
+    if culprits.confirmed:
         return "with its old code, the training changes"
     return "the first difference is in it"
 

@@ -112,7 +112,7 @@ def page(result: Upgrade, facts: Facts) -> Page:
         sections += _framework(framework, name, facts.command)
     if result.script is not None:
         sections.append(Section("script", "Script", "", _script(result.script, facts.command)))
-    sections += [_costs(result), _not_executed(result), _sides(result)]
+    sections += [_costs(result), _not_executed(result), _versions(result)]
     return Page(facts, cards(result, facts), sections)
 
 
@@ -128,7 +128,7 @@ def title(result: Upgrade) -> str:
 def _card(result: Upgrade, framework: OfFramework) -> Card:
     """Build the card of one framework; its changes are on the card of the upgrade."""
     old_versions, new_versions = framework.versions
-    moved_versions = [
+    changed_versions = [
         f"{name} {old_versions.get(name)} → {v}"
         for name, v in new_versions.items()
         if old_versions.get(name) != v
@@ -136,7 +136,7 @@ def _card(result: Upgrade, framework: OfFramework) -> Card:
     judgement = framework.judgement.part_of(result.verdict)
     same = "the same versions" if old_versions and new_versions else "versions not read"
     return Card(
-        f"{framework.title}: {', '.join(moved_versions) or same}",
+        f"{framework.title}: {', '.join(changed_versions) or same}",
         Badge(judgement.verdict),
         # with a single part, this is the reason of the whole upgrade
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
@@ -410,9 +410,9 @@ def _not_probed(framework: OfFramework) -> list[object]:
         is_known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
         why = _WHY[missing.error_origin if is_known else missing.why]
         place = f" ({missing.place})" if missing.place else ""
-        kinds[missing.side, why, f"{missing.text}{place}"] += 1
-    rows = [[in_words(side), why, text, count]
-            for (side, why, text), count in kinds.most_common()]  # fmt: skip
+        kinds[missing.label, why, f"{missing.text}{place}"] += 1
+    rows = [[in_words(label), why, text, count]
+            for (label, why, text), count in kinds.most_common()]  # fmt: skip
     absent = [
         f"{missing.id} [{missing.scope}]: {missing.text}" for missing in framework.details.absent
     ]
@@ -428,7 +428,7 @@ def _details(framework: OfFramework) -> list[object]:
     for finding in findings(framework.details.changed, changed):
         hunks = [framework.hunks[f] for f in finding.functions[:2] if f in framework.hunks]
         for number, detail in enumerate(finding.details):
-            # details with one cause have one source
+            # details with one culprit have one source
             elements.append(_detail(framework, detail, hunks if number == 0 else []))
     return elements
 
@@ -442,8 +442,8 @@ def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]
         f"{detail.id} [{detail.scope}]",
         Badge(stands, _STANDING[stands]),
         [line for line in lines if line],
-        [(side, variant_words(answer.text), meaning)
-         for side, answer, meaning in zip(
+        [(label, variant_words(answer.text), meaning)
+         for label, answer, meaning in zip(
              traces_page.SIDES, (detail.old, detail.new), detail.meanings, strict=True)],
         [SourcePair(hunk, traces_page.SIDES) for hunk in hunks],
     )  # fmt: skip
@@ -463,11 +463,11 @@ def _traces(framework: OfFramework, command: str) -> list[object]:
                [list(framework.same_code)]),
         *(
             traces_page.finding(
-                group, framework.causes.get(group[0].name), framework.details.changed,
+                group, framework.culprits.get(group[0].name), framework.details.changed,
                 _training_command(command, group[0].name),
             )
             for group in traces_page.group_trainings(
-                differing, framework.causes, framework.details.changed
+                differing, framework.culprits, framework.details.changed
             )
         ),
         Folded("Not supported by one version, or by both", [absent]),
@@ -510,8 +510,8 @@ def _script(result: OfScript, command: str) -> list[object]:
     ]
     if isinstance(result.held, NotTraced):
         return [[str(result.held)], *parts]
-    cause = result.causes.get(result.held.name)
-    finding = traces_page.finding([result.held], cause, (), command)
+    culprits = result.culprits.get(result.held.name)
+    finding = traces_page.finding([result.held], culprits, (), command)
     return [traces_page.table([result.held]), finding, *parts]
 
 
@@ -539,10 +539,10 @@ def _not_executed(result: Upgrade) -> Section:
     return Section("not-reached", "What the traces did not execute", lead, parts)
 
 
-def _sides(result: Upgrade) -> Section:
+def _versions(result: Upgrade) -> Section:
     rows = [[name, old, new] for name, (old, new) in result.differing.items()]
     parts = [
-        [line.strip() for side in (result.old, result.new) for line in side.lines],
+        [line.strip() for version in (result.old, result.new) for line in version.lines],
         Table(("package", *traces_page.SIDES), rows),
     ]
     lead = "Both versions ran on the machine that is named above."

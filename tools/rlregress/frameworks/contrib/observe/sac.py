@@ -10,12 +10,12 @@ from sb3_contrib import TQC, CrossQ
 from rlregress.frameworks.contrib.observe.drivers.twins import QuantileDriver
 from rlregress.frameworks.sb3.observe.drivers.twins import Driver
 from rlregress.measurements import sac
-from rlregress.measurements.twin_agents import MakeTwinAgent
+from rlregress.measurements.twin_agents import MakeTwinDriver
 from rlregress.probing.interface import Probe
 
 #: scope -> driver, and details that are not measured: the Q networks of TQC return distributions
 #: (tqc), and CrossQ has other networks and updates, and no targets (crossq)
-_CLASSES: Mapping[str, tuple[MakeTwinAgent, Sequence[str]]] = {
+_CLASSES: Mapping[str, tuple[MakeTwinDriver, Sequence[str]]] = {
     "library": (
         partial(QuantileDriver, TQC),
         (

@@ -136,7 +136,7 @@ def _ratio(i: Inputs) -> np.ndarray:
     training = trainings.train(
         counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
     )
-    return training.moved_first(2)
+    return training.list_first_policy_changes(2)
 
 
 PROBES: Mapping[str, Probe] = {

@@ -66,7 +66,7 @@ def _filled(buffer: Any, kind: str) -> Any:
                 ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
 
 
-def _extended(buffer: Any, kind: str) -> Any:
+def _extend_buffer(buffer: Any, kind: str) -> Any:
     """Rows that are added together, and too few of one kind; arrays as tensors."""
     rows = list(zip(*(_row(kind, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
@@ -106,7 +106,7 @@ def _replay(name: str, *kinds: str, **further: Any) -> Subject:
     timeless = {"handle_timeout_termination": False, "optimize_memory_usage": True}
     # fewer rows than there are environments
     options = {"buffer_size": [1], **further}
-    calls = {"": _filled, "extended": _extended, "normalised": _normalised}
+    calls = {"": _filled, "extended": _extend_buffer, "normalised": _normalised}
     return Subject(f"common.buffers:{name}", kits, ("",), options=options, together=[timeless],
                    calls=calls, skip=("holds",))  # fmt: skip
 

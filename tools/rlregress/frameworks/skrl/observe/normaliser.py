@@ -96,7 +96,7 @@ def _ratio(inputs: Inputs) -> np.ndarray:
         learning_rate=0.0,
         **_preprocessed("observation"),
     )
-    return training.moved_first(2)
+    return training.list_first_policy_changes(2)
 
 
 def _off_policy(steps: int, *environment: Scripted) -> Training:

@@ -263,8 +263,8 @@ def _training(kind: str, memory: Memory | None = None) -> Any:
         errors.append(UnboundLocalError)
 
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        sides = [make_env(discrete=discrete, first=n) for n in range(2)]
-        _, trainer = _trained(kind, sides, seed, memory)
+        environments = [make_env(discrete=discrete, first=n) for n in range(2)]
+        _, trainer = _trained(kind, environments, seed, memory)
         if memory is not None:
             _evaluated(trainer, *errors)
         trained, trainer = _trained(kind, [make_env(discrete=discrete)], seed, memory)

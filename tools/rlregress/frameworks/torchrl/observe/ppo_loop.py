@@ -60,7 +60,7 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     options.update(settings.named(entropy_coefficient="entropy"))
     ratios = iter(settings.ratios)
 
-    def change(batch: Any) -> None:
+    def change_ratio(batch: Any) -> None:
         # each of these rollouts is one minibatch
         ratio = next(ratios, 1.0) if settings.ratios else settings.ratio
         ppo_trainings.lower_log_prob(ratio)(batch)
@@ -78,7 +78,7 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
             settings.environments,
             epochs=settings.epochs,
             learning_rate=settings.learning_rate,
-            change=change,
+            change=change_ratio,
             recorded=training,
             **options,
         )
@@ -90,7 +90,7 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
 
 def _segments(scope: str, i: Inputs) -> list[float]:
     limit = int(i["time_limit"])
-    make = ppo_trainings.counting(limit, truncated=end_after(limit), restarts=True)
+    make = ppo_trainings.counting_maker(limit, truncated=end_after(limit), restarts=True)
     rollouts = _run(scope, make, 15, 5, 5).rollouts
     observed = torch.cat([rollout["observation"].reshape(-1) for rollout in rollouts])
     tensors = [x for rollout in rollouts for x in rollout.values(True, True)]

@@ -82,7 +82,7 @@ def _buffer(capacity: int, **options: Any) -> Any:
     return TensorDictReplayBuffer(storage=LazyTensorStorage(capacity), **options)
 
 
-def _rewards(numbers: Any) -> Any:
+def _make_transitions(numbers: Any) -> Any:
     return TensorDict({"reward": torch.as_tensor(numbers, dtype=torch.float32)}, [len(numbers)])
 
 
@@ -90,13 +90,13 @@ def _sampling(i: Inputs) -> float:
     count = int(i["count"])
     torch.manual_seed(shifted(int(i["seed"])))
     buffer = _buffer(count, batch_size=count)
-    buffer.extend(_rewards(np.arange(count)))
+    buffer.extend(_make_transitions(np.arange(count)))
     return len(np.unique(buffer.sample()["reward"].numpy())) / count
 
 
 def _overwriting(i: Inputs) -> Any:
     buffer = _buffer(int(i["capacity"]))
-    for transition in _rewards(i["rewards"]).unbind(0):
+    for transition in _make_transitions(i["rewards"]).unbind(0):
         buffer.add(transition)
     return np.sort(buffer[:]["reward"].numpy())
 

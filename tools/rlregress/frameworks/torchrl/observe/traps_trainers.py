@@ -113,7 +113,7 @@ class _Scripted(torch.nn.Module):
         return output, torch.ones_like(output)
 
 
-def _ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
+def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
     """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
     epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
     rows = minibatches * _ROWS
@@ -158,13 +158,13 @@ def _approx_kl(i: Inputs) -> Any:
     locations = [
         shifted if step == update else 0.0 for update in range(steps) for step in range(steps)
     ]
-    _, logged = _ppo(i, locations + [shifted] * steps)
+    _, logged = _train_ppo(i, locations + [shifted] * steps)
     return np.array(logged[:-1]) / logged[-1]
 
 
 def _update_count(i: Inputs) -> float:
     steps = int(i["epochs"]) * int(i["minibatches"])
-    trainer, _ = _ppo(i, [0.0] * steps)
+    trainer, _ = _train_ppo(i, [0.0] * steps)
     return float(trainer._log_dict["optim_steps"][-1])
 
 

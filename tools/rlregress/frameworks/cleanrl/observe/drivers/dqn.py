@@ -108,13 +108,13 @@ class Driver:
             **arguments,
         }
         patches = ((gymnasium.wrappers, "RecordVideo", _without_video),)
-        with self._draws():
+        with self._fix_draws():
             run_script(
                 self._source.script(_SCRIPT).path, overrides,
                 make_env=envs.environment, patches=patches,
             )  # fmt: skip
 
-    def _draws(self) -> Any:
+    def _fix_draws(self) -> Any:
         draw = self._settings.draw
         return nullcontext() if draw is None else replaced(random, "random", lambda: draw)
 

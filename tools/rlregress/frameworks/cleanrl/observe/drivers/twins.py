@@ -47,7 +47,7 @@ Prepare = Callable[[Any], Any]
 
 
 class Driver:
-    """A script that is run anew for each request (see ``twin_agents.TwinAgent``)."""
+    """A script that is run anew for each request (see ``twin_agents.TwinDriver``)."""
 
     shares_rate = False
 
@@ -283,7 +283,7 @@ class Driver:
         journal = self._update(prepare, "temperature")
         return journal.losses["temperature"][0], float(self._names()["log_alpha"].grad)
 
-    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         pairs: list[tuple[Any, Any]] = []
 
         def prepare(names: Any) -> None:

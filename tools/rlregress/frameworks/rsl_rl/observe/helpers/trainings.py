@@ -151,7 +151,7 @@ def _recording(training: AgentTraining, change: Callable[[Any], None] | None) ->
 
         return note
 
-    def evaluated(_: Any, __: Any, outputs: torch.Tensor) -> None:
+    def record_values(_: Any, __: Any, outputs: torch.Tensor) -> None:
         if minibatch:
             old = minibatch[0].values.flatten()
             values = outputs.detach().flatten()[: len(old)]
@@ -174,7 +174,7 @@ def _recording(training: AgentTraining, change: Callable[[Any], None] | None) ->
     handles = [
         first[0].register_forward_pre_hook(collected(training.given)),
         first[1].register_forward_pre_hook(collected(training.given_to_critic)),
-        critic.register_forward_hook(evaluated),
+        critic.register_forward_hook(record_values),
         algorithm.optimizer.register_step_pre_hook(look),
     ]
     try:

@@ -43,7 +43,7 @@ _COLLECTING = {"train_freq": 1, "gradient_steps": 0}
 
 
 class Driver:
-    """An agent of a class with small networks (see ``twin_agents.TwinAgent``)."""
+    """An agent of a class with small networks (see ``twin_agents.TwinDriver``)."""
 
     shares_rate = True
 
@@ -203,7 +203,7 @@ class Driver:
         (actions,) = recorded
         return agent.policy.unscale_action(actions.double().numpy())
 
-    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         agent = self._make_agent_with_filled_buffer()
         pairs = list(zip(agent.critic.q_networks, agent.critic_target.q_networks, strict=False))
         if hasattr(agent, "actor_target"):

@@ -40,7 +40,7 @@ _UPDATES: dict[str, dict[str, Any]] = {"more": {"gradient_steps": 2}}
 
 
 class Driver:
-    """An agent with small networks (see ``twin_agents.TwinAgent``).
+    """An agent with small networks (see ``twin_agents.TwinDriver``).
 
     Args:
         kind: "sac" or "td3".
@@ -181,7 +181,7 @@ class Driver:
         (actions,) = recorded
         return actions
 
-    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         training = self._fed()
         models = training.models
         names = [name for name in (*CRITICS, "policy") if f"target_{name}" in models]

@@ -55,7 +55,7 @@ _AROUND = (-1.0, 0.0, 1.0)
 
 
 class Driver:
-    """A loss of networks that output numbers (see ``twin_agents.TwinAgent``).
+    """A loss of networks that output numbers (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".
@@ -118,10 +118,10 @@ class Driver:
         lower, middle, right = losses
         return (lower - right) / (2.0 * (lower + right - 2.0 * middle))
 
-    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         s, loss = self._settings, self._loss([0.0, 0.0])
         updater = SoftUpdate(loss, tau=s.tau if s.coefficient is None else s.coefficient)
-        return moved_targets_of(loss, updater, source, target)
+        return read_updated_target(loss, updater, source, target)
 
     def temperature_loss(self) -> tuple[float, float]:
         loss = self._loss([0.0, 0.0])
@@ -220,10 +220,10 @@ def set_noise(noise: Any, number: float | None) -> None:
         noise.mean, noise.std = torch.tensor(float(number)), torch.tensor(0.0)
 
 
-def moved_targets_of(
+def read_updated_target(
     loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]
 ) -> np.ndarray:
-    """A parameter of each target network after ``updater.step()``: see ``TwinAgent``."""
+    """A parameter of each target network after ``updater.step()``: see ``TwinDriver``."""
     for before, numbers in (("", source), ("target_", target)):
         fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
         if len(numbers) > 2:

@@ -23,7 +23,7 @@ from rlregress.frameworks.torchrl.api import (
 from rlregress.frameworks.torchrl.known_networks import Constant, box, q_network, reporting_policy
 from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
     act,
-    moved_targets_of,
+    read_updated_target,
     set_noise,
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import parts_of_losses, roles
@@ -41,7 +41,7 @@ _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
 class Driver:
-    """A program that is run anew for each request (see ``twin_agents.TwinAgent``).
+    """A program that is run anew for each request (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".
@@ -195,7 +195,7 @@ class Driver:
         self.run_program(watch, alpha_init=1e-12)
         return float(targets[0].reshape(-1)[0])
 
-    def moved_targets(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
+    def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
         s = self._settings
         # the setting is the fraction that is kept
         share = 1.0 - s.tau if s.coefficient is None else s.coefficient
@@ -206,7 +206,7 @@ class Driver:
             model[0] = TensorDictSequential(layer, squash)
         make_loss = programs.load(self._family, "utils").make_loss_module
         loss, updater = make_loss(self._settings_for(target_update_polyak=share), model)
-        return moved_targets_of(loss, updater, source, target)
+        return read_updated_target(loss, updater, source, target)
 
     def _environment(self) -> Scripted:
         s = self._settings

@@ -36,7 +36,7 @@ _NEGLIGIBLE = 1.01e-6
 
 
 class Driver:
-    """A trainer of linear Q networks and a policy of one layer (see ``twin_agents.TwinAgent``).
+    """A trainer of linear Q networks and a policy of one layer (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".

@@ -106,8 +106,8 @@ def playing(**script: Any) -> Make:
     return functools.partial(Scripted, **{"rewards": [1.0, -1.0], **script})
 
 
-def counting(steps: int, **script: Any) -> Make:
-    """Makes a ``scripted.counting``; rewards that differ if they are not given."""
+def counting_maker(steps: int, **script: Any) -> Make:
+    """Return what makes ``scripted.counting``, with rewards that differ by default."""
     return functools.partial(scripted.counting, steps, **{"rewards": [1.0, -1.0], **script})
 
 

@@ -1,0 +1,84 @@
+"""Builds the gates that a plan compares, each with the drops that it would detect and its cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from rlregress.check.judging import (
+    expected_seconds,
+    smallest_common_drop,
+    smallest_visible_drop,
+)
+from rlregress.check.session import Session
+from rlregress.model.planned_session import Gate
+from rlregress.model.quantities import CRITIC, ONE_SIDED, RETURNS, TRAINING, Quantity
+from rlregress.verdicts.looks import SEQUENTIAL_LOOKS, Looks, single_look
+
+#: new runs of the gates of fixed size that a plan compares
+_FIXED_SEEDS = (5, 10, 20)
+
+
+def build_candidates(session: Session) -> tuple[Gate, ...]:
+    """Return the sequential gate if possible, those of fixed size, and the session's own.
+
+    Args:
+        session: a session with stored runs.
+    """
+    all_looks = list(
+        dict.fromkeys([choose_looks(session), *(single_look(n) for n in _FIXED_SEEDS)])
+    )
+    if session.looks not in all_looks:
+        all_looks.append(session.looks)
+    groups: dict[Quantity, list[str]] = {
+        quantity: sorted(
+            {name for looks in all_looks for name in session.group_names(quantity, looks)}
+        )
+        for quantity in ONE_SIDED
+    }
+    return tuple(_build_gate(session, looks, groups) for looks in all_looks)
+
+
+def _build_gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]) -> Gate:
+    seconds = {cell: session.estimated_seconds(cell) for cell in session.cells}
+    return Gate(
+        seeds=looks.max_runs if len(looks.run_counts) == 1 else 0,
+        chosen=looks == session.looks,
+        cells=_detectable_cell_drops(session, looks, RETURNS)
+        | _detectable_cell_drops(session, looks, TRAINING),
+        groups=_detectable_group_drops(session, looks, RETURNS, groups)
+        | _detectable_group_drops(session, looks, TRAINING, groups),
+        critics=_detectable_critic_growth(session, looks, groups),
+        expected=expected_seconds(session, looks),
+        most=sum(looks.max_runs * run_seconds for run_seconds in seconds.values()),
+    )
+
+
+def _detectable_cell_drops(
+    session: Session, looks: Looks, quantity: Quantity
+) -> dict[str, float | None]:
+    return {
+        quantity.named(cell.id): smallest_visible_drop(session, cell, looks, quantity)
+        for cell in session.cells_judged_by(quantity)
+    }
+
+
+def _detectable_group_drops(
+    session: Session, looks: Looks, quantity: Quantity, groups: Mapping[Quantity, Sequence[str]]
+) -> dict[str, float | None]:
+    return {name: smallest_common_drop(session, name, looks, quantity) for name in groups[quantity]}
+
+
+def _detectable_critic_growth(
+    session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]
+) -> dict[str, float | None]:
+    detectable = _detectable_cell_drops(session, looks, CRITIC) | _detectable_group_drops(
+        session, looks, CRITIC, groups
+    )
+    return {name: None if drop is None else math.exp(drop) for name, drop in detectable.items()}
+
+
+def choose_looks(session: Session) -> Looks:
+    """Return the looks by which missing runs are estimated: several if the stored runs suffice."""
+    allows_several = not (session.bands or session.one_look_reason)
+    return SEQUENTIAL_LOOKS if allows_several else single_look(_FIXED_SEEDS[-1])

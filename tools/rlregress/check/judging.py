@@ -1,0 +1,329 @@
+"""Judges the returns and secondary quantities of a session as one family."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rlregress.check import baseline_runs, published
+from rlregress.check.session import Session
+from rlregress.model.cells import Band, Verdict
+from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
+from rlregress.progress import stored_durations
+from rlregress.training.budgets import load_budget
+from rlregress.training.cell import Cell, Job
+from rlregress.verdicts.bands import BandSample, judge_bands
+from rlregress.verdicts.ceiling import is_at_ceiling
+from rlregress.verdicts.looks import Looks
+from rlregress.verdicts.power import expect_runs_if_unchanged, smallest_group_drop
+from rlregress.verdicts.rules import CellSample, Rules, visible_drop
+from rlregress.verdicts.sequential import Course, build_verdicts, take_looks
+
+#: the quantities by which runs are judged
+JUDGED_QUANTITIES = (RETURNS, *SECONDARY)
+
+
+def train_and_judge(session: Session) -> dict[str, Verdict]:
+    """Return the verdicts on all cells and groups by name; do or await missing runs.
+
+    Cells with stored runs and cells with published bands are two families; where both occur, each
+    gets half of the session's error rate.
+    """
+    verdicts: dict[str, Verdict] = {}
+    if session.stored:
+        course = current_course(session)
+        # each look decides which cells need further runs
+        while course.needed:
+            session.help_or_wait(_missing_jobs(session, course))
+            course = current_course(session)
+        cell_verdicts = build_verdicts(course)
+        verdicts.update(cell_verdicts.cells)
+        verdicts.update(cell_verdicts.groups)
+    # a published band is judged once, by all runs
+    if session.bands:
+        table = load_budget(session.cells[0].budget).published
+        returns = {cell: _await_returns(session, cell) for cell in session.bands}
+        samples = build_band_samples(returns, session.bands, table)
+        verdicts.update(judge_bands(samples, alpha=session.family_alpha))
+    return verdicts
+
+
+def train_earlier_looks_or_explain(session: Session, job: Job) -> str:
+    """Explain why a run is not needed because its cell is decided; empty if it is needed.
+
+    Earlier looks must be over first: their missing runs are done or awaited.
+    """
+    if job.cell not in session.cells:
+        return f"not needed: a replay of {job.cell.id} has the stored numbers"
+    look = session.looks.find_look(session.run_index(job))
+    # every cell has a first look, and a published band takes all runs
+    if look == 0 or job.cell not in session.stored:
+        return ""
+    while True:
+        course = current_course(session)
+        if course.look >= look or not course.needed:
+            break
+        session.help_or_wait(_missing_jobs(session, course))
+    name = job.cell.id
+    names = [
+        quantity.named(name)
+        for quantity in JUDGED_QUANTITIES
+        if job.cell in session.cells_judged_by(quantity)
+    ]
+    # the training or the critic of a cell may need runs that its returns do not need
+    looks_taken = max(map(course.count_looks, names))
+    if looks_taken > look or course.undecided.intersection(names):
+        return ""
+    seeds = session.looks.run_counts[looks_taken - 1]
+    return f"not needed: {name} was decided at look {looks_taken}, with {seeds} new runs"
+
+
+def current_course(session: Session) -> Course:
+    """Return the decisions that the present runs allow. They are cached until runs are added."""
+    # a look takes seconds, and every test of a run asks for the course; runs are only ever added
+    done = tuple(len(session.read_returns(cell)) for cell in session.stored)
+    if session not in _COURSES or _COURSES[session][0] != done:
+        worst = find_worst_returns()
+        samples = {
+            quantity.named(cell.id): CellSample(
+                stored=session.stored[cell].numbers(quantity),
+                new=session.read_numbers(cell, quantity),
+                group=quantity.named(cell.group),
+                # a crash must cost at least as much as the worst training ever recorded there
+                worst=worst.get(cell.environment),
+                quantity=quantity,
+            )
+            for quantity in JUDGED_QUANTITIES
+            for cell in session.cells_judged_by(quantity)
+        }
+        looks = dict.fromkeys(samples, session.looks)
+        _COURSES[session] = done, take_looks(samples, looks, Rules(alpha=session.family_alpha))
+    return _COURSES[session][1]
+
+
+#: session -> number of runs of each cell, and the course that they led to
+_COURSES: WeakKeyDictionary[Session, tuple[tuple[int, ...], Course]] = WeakKeyDictionary()
+
+
+def _missing_jobs(session: Session, course: Course) -> list[Job]:
+    """Return the runs that the next look waits for."""
+    return [
+        job
+        for cell in session.stored
+        for job in session.cell_jobs(cell)[: needed_runs(course, cell)]
+        if session.store.find_record(job) is None
+    ]
+
+
+def needed_runs(course: Course, cell: Cell) -> int:
+    """Return the number of runs of a cell that the next look waits for, over all quantities."""
+    return max(course.needed.get(quantity.named(cell.id), 0) for quantity in JUDGED_QUANTITIES)
+
+
+def _await_returns(session: Session, cell: Cell) -> list[float]:
+    """Return the final returns of all new runs of a cell; do or await missing ones."""
+    while len(values := session.read_returns(cell)) < session.looks.max_runs:
+        session.help_or_wait(session.undone_jobs(cell))
+    return values
+
+
+def find_worst_returns() -> dict[str, float]:
+    """Return the worst recorded return per environment. A failed run counts as it."""
+    worst: dict[str, float] = {}
+    # of all baselines, so that the cost of a crash does not depend on the selected cells
+    for stored in baseline_runs.load_all_baselines():
+        environment = stored.cell.environment
+        if stored.returns:
+            worst[environment] = min([*stored.returns, worst.get(environment, math.inf)])
+    return worst
+
+
+def replace_failed(returns: Mapping[Cell, Sequence[float]], table: str) -> dict[Cell, list[float]]:
+    """Replace failed runs (nan) by the worst return of their environment.
+
+    It is the worst among all stored runs, the means of a published table, and these runs.
+    """
+    worst = find_worst_returns()
+    returns_by_environment = [
+        (key[2], band.mean) for key, band in published.load_table(table).items()
+    ]
+    returns_by_environment += [
+        (cell.environment, value)
+        for cell, cell_returns in returns.items()
+        for value in cell_returns
+    ]
+    for environment, value in returns_by_environment:
+        if math.isfinite(value):
+            worst[environment] = min(value, worst.get(environment, math.inf))
+    return {
+        cell: [value if math.isfinite(value) else worst[cell.environment] for value in cell_returns]
+        for cell, cell_returns in returns.items()
+    }
+
+
+def build_band_samples(
+    returns: Mapping[Cell, Sequence[float]], bands: Mapping[Cell, Band], table: str
+) -> dict[str, BandSample]:
+    """Return the runs with the published bands of their cells, by cell id.
+
+    Args:
+        returns: final returns of each cell, nan for failed runs (``replace_failed``).
+        table: name of the published table.
+    """
+    return {
+        cell.id: BandSample(bands[cell], cell_returns, published.count_below_ceiling(cell, table))
+        for cell, cell_returns in replace_failed(returns, table).items()
+    }
+
+
+def smallest_visible_drop(
+    session: Session, cell: Cell, looks: Looks, quantity: Quantity = RETURNS
+) -> float | None:
+    """Return the smallest drop that is detected with 80 % power, as a share; None if none is.
+
+    It depends only on the stored runs and the numbers of seeds, so it is known in advance.
+    """
+    if cell not in session.testable_cells(quantity, looks):
+        return None
+    stored = _finite_stored_numbers(session, cell, quantity)
+    drop = visible_drop(stored, looks, *count_family(session, quantity, looks), quantity)
+    return None if drop is None else drop / quantity.scale(stored)
+
+
+def smallest_common_drop(
+    session: Session, group: str, looks: Looks, quantity: Quantity = RETURNS
+) -> float | None:
+    """Return the smallest share lost by all cells of a group that is detected; None if none is.
+
+    Args:
+        group: its name by this quantity.
+    """
+    members = _group_samples(session, group, looks, quantity)
+    if len(members) < 2:
+        return None
+    drop = smallest_group_drop(
+        [len(values) for values in members],
+        looks,
+        _relative_sds(members, quantity),
+        *count_family(session, quantity, looks),
+        floor=Rules.floor,
+        ceilings=[is_at_ceiling(values) for values in members],
+    )
+    # a return cannot fall below its bound: a larger drop is impossible, not detectable
+    largest = min(quantity.largest_loss(values) / quantity.scale(values) for values in members)
+    return drop if math.isfinite(drop) and drop <= largest else None
+
+
+def group_relative_sds(
+    session: Session, group: str, looks: Looks, quantity: Quantity
+) -> list[float]:
+    """Return standard deviation over scale of the stored runs of each tested cell of a group."""
+    return _relative_sds(_group_samples(session, group, looks, quantity), quantity)
+
+
+def _relative_sds(members: Sequence[np.ndarray], quantity: Quantity) -> list[float]:
+    return [float(values.std(ddof=1)) / quantity.scale(values) for values in members]
+
+
+def _group_samples(
+    session: Session, group: str, looks: Looks, quantity: Quantity
+) -> list[np.ndarray]:
+    cells = [c for c in session.testable_cells(quantity, looks) if quantity.named(c.group) == group]
+    return [_finite_stored_numbers(session, cell, quantity) for cell in cells]
+
+
+def _finite_stored_numbers(session: Session, cell: Cell, quantity: Quantity) -> np.ndarray:
+    numbers = np.array(session.stored[cell].numbers(quantity))
+    return numbers[np.isfinite(numbers)]
+
+
+def expected_seconds(session: Session, looks: Looks) -> float:
+    """Return the average CPU seconds of a session if nothing changed, over all looks."""
+    return sum(
+        expected_new_runs(session, cell, looks) * session.estimated_seconds(cell)
+        for cell in session.cells
+    )
+
+
+def count_awaited_runs(session: Session) -> dict[Cell, int]:
+    """Return the number of runs of each cell that its next look waits for; 0 if it is decided."""
+    # every cell has its first look, even one that no data could reject
+    awaited = dict.fromkeys(session.cells, session.looks.run_counts[0])
+    if session.stored:
+        course = current_course(session)
+        for cell in session.stored:
+            if course.undecided.intersection(
+                quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
+            ):
+                # its group or a quantity may need more runs than the first look
+                awaited[cell] = max(awaited[cell], needed_runs(course, cell))
+            else:
+                awaited[cell] = 0
+    return awaited
+
+
+def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> float:
+    """Return the sequential seconds of the runs without a record.
+
+    These are the runs of the next looks, which start a process each, and the expected runs of later
+    ones.
+
+    Args:
+        measured: as of ``Session.seconds_of_runs``.
+    """
+    awaited, seconds = count_awaited_runs(session), session.estimate_run_seconds(measured)
+    first = session.looks.run_counts[0]
+    # of later looks only the expected number of runs is known; they share started processes
+    later_seconds = sum(
+        max(expected_new_runs(session, cell, session.looks) - first, 0.0) * seconds[cell]
+        for cell in session.stored
+        if awaited[cell] == first < session.looks.max_runs
+    )
+    start_seconds = stored_durations().start
+    return later_seconds + sum(
+        start_seconds + run_seconds
+        for _, run_seconds in session.estimate_remaining(measured, awaited)
+    )
+
+
+def expected_new_runs(session: Session, cell: Cell, looks: Looks) -> float:
+    """Return the average number of new runs of a cell if nothing changed."""
+    if cell not in session.stored or len(looks.run_counts) == 1:
+        return float(looks.max_runs)
+    # a suspicious group keeps all of its cells in the next look
+    related_cells = [
+        related
+        for related in session.stored
+        if related == cell
+        or (related.group == cell.group and cell.group in session.group_names(looks=looks))
+    ]
+    return expect_runs_if_unchanged(
+        [len(session.stored[related].returns) for related in related_cells],
+        looks,
+        *count_family(session, RETURNS, looks),
+        quantities=sum(
+            any(c in session.cells_judged_by(quantity) for c in related_cells)
+            for quantity in ONE_SIDED
+        ),
+    )
+
+
+def count_family(session: Session, quantity: Quantity, looks: Looks) -> tuple[int, float]:
+    """Return the number of tested cells and groups of a quantity, and its share of the error.
+
+    The stored runs decide which secondary quantities are judged, so it is known in advance.
+
+    Args:
+        quantity: one for which a smaller number is a loss.
+        looks: those of the gate that would judge them.
+    """
+    # Holm's first step tests every hypothesis at the level that a single deviating cell must pass
+    counts = {
+        counted_quantity: len(session.testable_cells(counted_quantity, looks))
+        + len(session.group_names(counted_quantity, looks))
+        for counted_quantity in ONE_SIDED
+    }
+    return counts[quantity], session.family_alpha * shares(counts).get(quantity, 1.0)

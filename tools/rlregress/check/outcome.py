@@ -1,0 +1,236 @@
+"""Derives one verdict per framework from the evidence of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from rlregress import evidence
+from rlregress.catalogue import requested_names
+from rlregress.catalogue.expectations import DetailScope
+from rlregress.model.check_result import FrameworkOutcome
+from rlregress.model.extra_packages import EXTRAS
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, quantity_of
+from rlregress.model.verdict import (
+    CHANGES,
+    COULD_NOT_JUDGE,
+    EXIT_CODES,
+    FORMULAS_HOLD,
+    HOLDS,
+    INCONCLUSIVE,
+    REGRESSED,
+    worst_verdict,
+)
+from rlregress.training import cell
+from rlregress.verdicts.rules import Rules
+
+#: a cell with a larger p-value (over its looks) shows no sign of a drop
+SIGN_OF_A_DROP = 0.2
+
+
+def _covers_cell(covering: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    """Return whether a ``holds`` verdict covers an ``inconclusive`` cell.
+
+    The covering verdict is that of the cell's group, or of the training returns of either. It does
+    not cover a cell with failed runs. Nor does it cover a cell that shows a drop larger than the
+    detectable one: that drop may be real, and the covering verdict does not test it. A cell shows a
+    drop if its p-value is small, or if the drop is large enough to matter.
+    """
+    detectable = covering["visible_fraction"]
+    if cell.get("failed") or detectable is None:
+        return False
+    drop = -cell["effect_fraction"]
+    return drop <= detectable or (cell["p_drop"] > SIGN_OF_A_DROP and drop <= Rules().must_detect)
+
+
+def _is_covered(name: str, verdicts: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether another verdict covers an inconclusive cell or group."""
+    groups = [group for group, verdict in verdicts.items() if name in verdict.get("cells", ())]
+    names = [*groups, *(TRAINING.named(judged_name) for judged_name in (name, *groups))]
+    return any(
+        verdicts[covering_name]["verdict"] == HOLDS
+        and _covers_cell(verdicts[covering_name], verdicts[name])
+        for covering_name in names
+        if covering_name in verdicts
+    )
+
+
+def _counts_for_framework(quantity: Quantity, verdict: str) -> bool:
+    """Return whether a verdict counts for its framework.
+
+    Secondary quantities count if they changed. Critics that hold say nothing about returns,
+    training returns that hold do.
+    """
+    return quantity is RETURNS or verdict in CHANGES or (quantity is TRAINING and verdict == HOLDS)
+
+
+def _framework_verdict(
+    failures: list[dict[str, Any]],
+    verdicts: Mapping[str, Mapping[str, Any]],
+    throughput: Collection[str],
+) -> str:
+    """Return the verdict of a framework on its returns, and on its throughput if requested."""
+    if failures:
+        return REGRESSED
+    counted_verdicts = [
+        verdict["verdict"]
+        for name, verdict in verdicts.items()
+        if not (verdict["verdict"] == INCONCLUSIVE and _is_covered(name, verdicts))
+        and _counts_for_framework(quantity_of(name), verdict["verdict"])
+    ]
+    return worst_verdict([*counted_verdicts, *throughput])
+
+
+def _is_trained(framework: str, trained: Collection[str] | None) -> bool:
+    # trainings take the copy with the plain name, so "name@label" is not among them
+    return trained is None or framework in trained
+
+
+def build_outcomes(
+    entries: list[dict[str, Any]],
+    trained: Collection[str] | None = None,
+    to_probe: Mapping[str, Collection[DetailScope]] = MappingProxyType({}),
+    untrained: Mapping[cell.Cell, str] = MappingProxyType({}),
+) -> list[FrameworkOutcome]:
+    """Return one outcome per framework that was requested or tested, by name.
+
+    A requested framework that was not checked completely never gets ``holds``.
+
+    Args:
+        trained: frameworks whose returns are judged; None: all. For others only formulas and
+            behaviour can hold.
+        to_probe: requested frameworks -> every (detail, scope) to be probed.
+        untrained: cells that need a missing package -> the sentence that names it.
+    """
+    framework_outcomes = []
+    for framework in sorted(
+        {e["framework"] for e in entries if e.get("framework")} | set(to_probe)
+    ):
+        framework_entries = [entry for entry in entries if entry.get("framework") == framework]
+        tests: dict[str, dict[str, int]] = {}
+        for entry in framework_entries:
+            tier = tests.setdefault(entry["tier"], {})
+            tier[entry["outcome"]] = tier.get(entry["outcome"], 0) + 1
+        failures = [entry for entry in framework_entries if entry["outcome"] == "failed"]
+        verdicts = evidence.collect_verdicts(framework_entries)
+        throughput = {
+            algorithm: measured
+            for (name, algorithm), measured in evidence.collect_throughput(entries).items()
+            if name == framework
+        }
+        replays = evidence.collect_replays(framework_entries)
+        replay_states = [item.state for item in replays.values() if item.is_reproduced]
+        throughput_verdicts = [
+            verdict["verdict"]
+            for measured in throughput.values()
+            for verdict in measured.get("verdicts", {}).values()
+        ]
+        if (
+            not failures
+            and not _is_trained(framework, trained)
+            and set(throughput_verdicts) <= {HOLDS}
+        ):
+            verdict = FORMULAS_HOLD
+        else:
+            verdict = _framework_verdict(failures, verdicts, [*throughput_verdicts, *replay_states])
+        lacking_entries = [entry for entry in framework_entries if evidence.LACKING in entry]
+        extra_entries = [entry for entry in lacking_entries if _tests_missing_extra(entry)]
+        probes = set(to_probe.get(framework, ())) - {
+            (entry.get("detail"), entry.get("scope")) for entry in extra_entries
+        }
+        missing = requested_names.describe_not_probed(
+            probes, evidence.list_answered_details(framework_entries, framework)
+        )
+        tiers = (
+            _untested_tiers(tests, _is_trained(framework, trained)) if framework in to_probe else ()
+        )
+        cells = {
+            item: reason
+            for item, reason in untrained.items()
+            if _is_trained(framework, {item.framework})
+        }
+        lacking = _tests_by_package(lacking_entries, cells)
+        old_files = evidence.collect_old_files(framework_entries).get(framework, {})
+        not_loaded = evidence.collect_not_loaded(framework_entries).get(framework, {})
+        # one kind of file may not exist in this environment; if no kind was loaded, old files are
+        # unknown
+        unread = bool(old_files) and not_loaded.keys() == old_files.keys()
+        if verdict != REGRESSED and (
+            missing or tiers or cells or unread or len(extra_entries) < len(lacking_entries)
+        ):
+            verdict = COULD_NOT_JUDGE
+        framework_outcomes.append(
+            FrameworkOutcome(
+                framework=framework,
+                verdict=verdict,
+                tests=tests,
+                failures=tuple(failures),
+                verdicts=verdicts,
+                details=len({id for id, _ in probes}),
+                not_asked=missing,
+                untested=tiers,
+                throughput=throughput,
+                replays=replays,
+                not_judged=evidence.collect_not_judged(framework_entries),
+                lacking=lacking,
+                old_files=old_files,
+                not_loaded=not_loaded,
+            )
+        )
+    return framework_outcomes
+
+
+def _tests_missing_extra(entry: Mapping[str, Any]) -> bool:
+    """Return whether a test is about a missing extra, as its name says: wrappers of Atari.
+
+    Such a test cannot run in this environment, and the rest can be judged without it. Any other
+    test that needs the package is unchecked, for example because a framework now needs it.
+    """
+    sentence, test = entry[evidence.LACKING], entry["test"]
+    return any(f"[{extra}]" in sentence and extra in test for extra in EXTRAS.values())
+
+
+def _tests_by_package(
+    entries: list[dict[str, Any]], untrained: Mapping[cell.Cell, str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the sentence about a missing package -> the tests and cells that need it."""
+    names_by_sentence: dict[str, list[str]] = {}
+    for entry in entries:
+        names_by_sentence.setdefault(entry[evidence.LACKING], []).append(entry["test"])
+    for untrained_cell, sentence in untrained.items():
+        names_by_sentence.setdefault(sentence, []).append(untrained_cell.id)
+    return {sentence: tuple(names) for sentence, names in sorted(names_by_sentence.items())}
+
+
+def _untested_tiers(tests: Mapping[str, Mapping[str, int]], trained: bool) -> tuple[str, ...]:
+    tiers = ("unit", "behavior", "performance") if trained else ("unit", "behavior")
+    return tuple(tier for tier in tiers if not tests.get(tier, {}).get("passed"))
+
+
+def find_broken_tests(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return failed tests without a framework and failed set-ups: the suite itself is broken."""
+    return [
+        entry
+        for entry in entries
+        if entry["outcome"] == "error"
+        or (entry["outcome"] == "failed" and not entry.get("framework"))
+    ]
+
+
+def find_unjudged(names: Iterable[str], entries: list[dict[str, Any]]) -> list[str]:
+    """Return the cells and groups of the session without a verdict."""
+    return sorted(set(names) - evidence.collect_verdicts(entries).keys())
+
+
+def exit_code(
+    framework_outcomes: list[FrameworkOutcome],
+    entries: list[dict[str, Any]],
+    missing: Sequence[str] = (),
+) -> int:
+    """Return the exit code of a session: of the worst verdict, 2 if anything was not judged."""
+    # missing verdicts and a broken suite can only worsen the exit code
+    verdicts = [outcome.verdict for outcome in framework_outcomes]
+    if not framework_outcomes or missing or find_broken_tests(entries):
+        verdicts.append(COULD_NOT_JUDGE)
+    return EXIT_CODES[worst_verdict(verdicts)]

@@ -1,0 +1,146 @@
+"""Proposes the gate that detects a requested drop, or names what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from rlregress.check.candidates import choose_looks
+from rlregress.check.judging import count_family, group_relative_sds, smallest_common_drop
+from rlregress.check.session import Session
+from rlregress.model.planned_session import Gate, Wanted
+from rlregress.model.quantities import RETURNS, TRAINING, Quantity, cell_of, percent
+from rlregress.training.cell import Cell
+from rlregress.verdicts.missing import suggest_cell_seeds, suggest_group_seeds
+
+
+def propose_gates(
+    session: Session, gates: tuple[Gate, ...], share: float, is_begun: bool
+) -> tuple[Wanted, ...]:
+    """Propose gates for a drop in any one cell, and for a common drop of a group.
+
+    Args:
+        gates: the compared gates; none if no cell has stored runs.
+        share: the drop to detect, as a share of the scale.
+        is_begun: whether the session has runs. Then its own gate is proposed wherever it detects
+            the drop: a gate chosen after seeing runs does not keep its error rates.
+    """
+
+    def cheapest_gate(drops: Callable[[Gate], Mapping[str, float | None]]) -> Gate | None:
+        detecting = [
+            gate
+            for gate in gates
+            if all(_detects_share(drop, share) for drop in _smaller_drops(drops(gate)).values())
+        ]
+        session_gates = [gate for gate in detecting if is_begun and gate.chosen]
+        return min(
+            session_gates or detecting, key=lambda gate: (gate.expected, gate.most), default=None
+        )
+
+    drop = f"a drop of {100 * share:g}%"
+    cell_count, stored_count = len(session.cells), len(session.stored)
+    if not stored_count:
+        return (
+            Wanted(
+                what=f"{drop} in any one of {cell_count} cells",
+                gate=None,
+                missing={},
+                unknown=_explain_unknown(session),
+            ),
+        )
+    cell_gate = cheapest_gate(lambda gate: gate.cells)
+    restriction = (
+        f" of the {stored_count} that have stored runs, of {cell_count}"
+        if stored_count < cell_count
+        else ""
+    )
+    proposals = [
+        Wanted(
+            what=f"{drop} in any one cell{restriction}, that its evaluation or its training shows",
+            gate=cell_gate,
+            missing={} if cell_gate else _suggest_for_cells(session, gates, share),
+        )
+    ]
+    # all gates list the same groups
+    if gates[0].groups:
+        group_gate = cheapest_gate(lambda gate: gate.groups)
+        proposals.append(
+            Wanted(
+                what=f"{drop} that the cells of a group have in common, shown by one or the other",
+                gate=group_gate,
+                missing={} if group_gate else _suggest_for_groups(session, gates, share),
+            )
+        )
+    return tuple(proposals)
+
+
+def _explain_unknown(session: Session) -> str:
+    """Explain why the detectable drops of a session's cells are unknown."""
+    reason = "it is computed from stored runs, and none of these cells has any"
+    if session.bands:
+        reason += "; the published bands that judge them do not suffice"
+    return f"{reason}; name cells that have some, such as --cells all"
+
+
+def _smaller_drops(drops: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return for each cell or group the smaller drop of its evaluation and its training."""
+    best: dict[str, float | None] = {}
+    for name, drop in drops.items():
+        cell = cell_of(name)
+        drops_of_cell = [value for value in (best.get(cell), drop) if value is not None]
+        best[cell] = min(drops_of_cell, default=None)
+    return best
+
+
+def _more_sensitive_quantity(session: Session, cells: Sequence[Cell]) -> Quantity:
+    """Return the quantity that detects smaller drops: training returns, where they are judged."""
+    return TRAINING if set(cells) <= set(session.cells_judged_by(TRAINING)) else RETURNS
+
+
+def _suggest_for_cells(
+    session: Session, gates: tuple[Gate, ...], share: float
+) -> Mapping[str, str]:
+    looks = choose_looks(session)
+    missing = {}
+    for cell, stored in session.stored.items():
+        if _any_detects(share, (_smaller_drops(gate.cells)[cell.id] for gate in gates)):
+            continue
+        quantity = _more_sensitive_quantity(session, [cell])
+        numbers = np.array(stored.numbers(quantity))
+        missing[cell.id] = suggest_cell_seeds(
+            numbers[np.isfinite(numbers)], looks, *count_family(session, quantity, looks), share
+        )
+    return missing
+
+
+def _suggest_for_groups(
+    session: Session, gates: tuple[Gate, ...], share: float
+) -> Mapping[str, str]:
+    looks = choose_looks(session)
+    missing = {}
+    for group in _smaller_drops(gates[0].groups):
+        if _any_detects(share, (_smaller_drops(gate.groups)[group] for gate in gates)):
+            continue
+        cells = [cell for cell in session.stored if cell.group == group]
+        quantity = _more_sensitive_quantity(session, cells)
+        name = quantity.named(group)
+        visible = smallest_common_drop(session, name, looks, quantity)
+        fewest = min(len(session.stored[cell].returns) for cell in cells)
+        missing[group] = (
+            "its cells have too few seeds, or stand at a ceiling"
+            if visible is None
+            else suggest_group_seeds(
+                fewest, group_relative_sds(session, name, looks, quantity), looks, visible, share
+            )
+        )
+    return missing
+
+
+def _detects_share(smallest: float | None, share: float) -> bool:
+    """Return whether a gate detects a share, at the precision at which both are shown."""
+    return smallest is not None and (smallest <= share or percent(smallest) == percent(share))
+
+
+def _any_detects(share: float, drops: Iterable[float | None]) -> bool:
+    return any(_detects_share(drop, share) for drop in drops)

@@ -1,0 +1,86 @@
+"""Splits the runs of a session into waves: the runs of undecided cells up to the next look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rlregress.check.judging import JUDGED_QUANTITIES, current_course
+from rlregress.check.session import Session
+from rlregress.model.cells import Verdict
+from rlregress.model.planned_session import Standing
+from rlregress.model.verdict import REGRESSED
+from rlregress.training.cell import Cell, Job
+from rlregress.verdicts.sequential import Course, build_verdicts
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The runs that the next look waits for.
+
+    Attributes:
+        number: number of the look, from 1.
+        total: largest number of looks.
+        cells: number of undecided cells.
+        jobs: their runs of this look, done or not.
+        undone: those of them without a complete record.
+    """
+
+    number: int
+    total: int
+    cells: int
+    jobs: tuple[Job, ...]
+    undone: tuple[Job, ...]
+
+
+def build_next_wave(session: Session) -> Wave | None:
+    """Return the runs that the next look waits for; None if all needed runs are done."""
+    course = current_course(session) if session.stored else None
+    blocks = [_next_block(session, course, cell) for cell in session.cells]
+    jobs = [job for block in blocks for job in block]
+    undone = [job for job in jobs if session.store.find_record(job) is None]
+    if not undone:
+        return None
+    looks = course.look if course is not None else 0
+    cells = sum(bool(block) for block in blocks)
+    return Wave(looks + 1, len(session.looks.run_counts), cells, tuple(jobs), tuple(undone))
+
+
+def _next_block(session: Session, course: Course | None, cell: Cell) -> list[Job]:
+    """Return the runs of a cell at the next look; none if it is decided."""
+    jobs = session.cell_jobs(cell)
+    if course is None or cell not in session.stored:
+        return jobs
+    if not (course.needed and _is_undecided(course, cell)):
+        return []
+    seeds = (0, *session.looks.run_counts)
+    return jobs[seeds[course.look] : seeds[course.look + 1]]
+
+
+def _is_undecided(course: Course, cell: Cell) -> bool:
+    return not course.undecided.isdisjoint(
+        quantity.named(cell.id) for quantity in JUDGED_QUANTITIES
+    )
+
+
+def current_standing(session: Session) -> Standing | None:
+    """Return the verdicts of the looks so far; None before the first, or if nothing is judged."""
+    course = current_course(session) if session.stored else None
+    if course is None or course.look == 0:
+        return None
+    so_far = build_verdicts(replace(course, needed={}))
+    still_open = set(course.undecided)
+    still_open |= {
+        name
+        for name, group_cells in course.groups.items()
+        if not still_open.isdisjoint(group_cells)
+    }
+    verdicts: dict[str, Verdict] = {**so_far.cells, **so_far.groups}
+    return Standing(
+        look=course.look,
+        verdicts={
+            name: verdict
+            for name, verdict in verdicts.items()
+            if name not in still_open or verdict.verdict == REGRESSED
+        },
+        undecided=tuple(cell.id for cell in session.stored if _is_undecided(course, cell)),
+    )

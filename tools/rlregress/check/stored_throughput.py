@@ -1,0 +1,232 @@
+"""Compares the throughput of new processes with ``baselines/throughput/<framework>.json``.
+
+pytest-benchmark measures (``tests_performance/test_throughput.py``) and writes these files. The
+``extra_info`` of each benchmark holds measurements and conditions of each process.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from rlregress import datafiles, frameworks, suite
+from rlregress.check.baseline_runs import FIRST_NEW_SEED
+from rlregress.datafiles import Component, Line
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import identity, machine, process_tree
+from rlregress.inside.run_record import check_writable
+from rlregress.model.throughput_verdict import ThroughputVerdict
+from rlregress.training import throughput_measurement, worker_launch
+from rlregress.training.throughput_measurement import Measurement
+from rlregress.verdicts.throughput_alarms import Sample, judge_throughput
+
+#: measured by one process at a time
+TESTS = "tests_performance/test_throughput.py"
+MEMORY = "peak memory"
+#: quantity -> attribute of a measurement; for memory less is better, otherwise more
+QUANTITIES = {"training": "ratio", MEMORY: "peak_mib"}
+#: new processes of each training, as pytest-benchmark measures by default
+PROCESSES = 5
+#: full name of a framework, and an algorithm
+_Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The stored processes of one algorithm of one framework.
+
+    Attributes:
+        protocol: see ``training.throughput_measurement.Protocol``.
+        versions, python, cpu: conditions of the measurement.
+        process: measurements of each process, by seed.
+    """
+
+    algorithm: Component
+    protocol: Mapping[Line, Any]
+    versions: Mapping[Line, Line]
+    python: Line
+    cpu: Line
+    process: Annotated[tuple[Measurement, ...], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class _Benchmark:
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    extra_info: Stored
+
+
+@dataclass(frozen=True)
+class _File:
+    """The parts of a file of pytest-benchmark that are read."""
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
+
+    benchmarks: Annotated[tuple[_Benchmark, ...], Field(min_length=1)]
+
+
+def throughput_folder() -> Path:
+    """Return the folder of stored throughput."""
+    return suite.baselines() / "throughput"
+
+
+def throughput_path(framework: str) -> Path:
+    """Return the file of a framework, whether it exists or not; its copies share it."""
+    return throughput_folder() / f"{framework.partition('@')[0]}.json"
+
+
+def load_throughput(framework: str) -> dict[str, Stored]:
+    """Return algorithm -> stored processes; empty if there is no file."""
+    path = throughput_path(framework)
+    if not path.exists():
+        return {}
+    remedy = f"restore the file, or record it again: {record_command(framework)}"
+    content: _File = datafiles.read(path, _File, remedy)
+    return {
+        benchmark.extra_info.algorithm: benchmark.extra_info for benchmark in content.benchmarks
+    }
+
+
+def load_all_throughput() -> dict[tuple[str, str], Stored]:
+    """Return all stored throughput by framework and algorithm."""
+    return {
+        (path.stem, algorithm): stored
+        for path in datafiles.list_files(throughput_folder(), "*.json")
+        for algorithm, stored in load_throughput(path.stem).items()
+    }
+
+
+def check_files(adapters: Sequence[Adapter], algorithms: Sequence[str]) -> None:
+    """Raise UserError if a file needed to measure and judge these is damaged."""
+    load_all_throughput()
+    for adapter in adapters:
+        for algorithm in set(adapter.framework.algorithms) & set(
+            algorithms or adapter.framework.algorithms
+        ):
+            throughput_measurement.load_protocol(adapter.name, algorithm)
+
+
+def current_conditions(framework: str, algorithm: str) -> dict[str, Any]:
+    """Return the conditions of a process that is measured here and now."""
+    name = framework.partition("@")[0]
+    return {
+        "algorithm": algorithm,
+        "protocol": asdict(throughput_measurement.load_protocol(name, algorithm)),
+        "versions": identity.versions(frameworks.get(framework)),
+        "python": platform.python_version(),
+        "cpu": machine.cpu_name(),
+    }
+
+
+def find_comparable(framework: str, algorithm: str) -> Stored | None:
+    """Return the stored processes that new ones can be compared with, or None.
+
+    Raises:
+        UserError: it was recorded with another protocol, or on another processor.
+    """
+    stored_processes = load_throughput(framework).get(algorithm)
+    if stored_processes is None:
+        return None
+    current = current_conditions(framework, algorithm)
+    old_conditions, new_conditions = (
+        {"cpu": run_conditions["cpu"], **_flatten_protocol(run_conditions["protocol"])}
+        for run_conditions in (asdict(stored_processes), current)
+    )
+    if differing := [
+        f"{name} was {old_conditions.get(name, 'absent')} and is "
+        f"{new_conditions.get(name, 'absent')} here"
+        for name in dict.fromkeys([*old_conditions, *new_conditions])
+        if old_conditions.get(name) != new_conditions.get(name)
+    ]:
+        raise UserError(
+            f"{throughput_path(framework)} has the throughput of {algorithm} under other "
+            f"conditions: {', '.join(differing)}; record it again: {record_command(framework)}"
+        )
+    return stored_processes
+
+
+def _flatten_protocol(protocol: Mapping[str, Any]) -> dict[str, Any]:
+    return {**protocol, "hyperparameters": "", **protocol["hyperparameters"]}
+
+
+def record_command(framework: str) -> str:
+    """Return the command that stores the throughput of a framework."""
+    return f"rlregress baseline record --framework {framework.partition('@')[0]} --throughput 10"
+
+
+def record_throughput(framework: str, processes: int) -> None:
+    """Measure a framework with pytest-benchmark, and replace its stored file.
+
+    Raises:
+        UserError: fewer than two processes, or a training could not be measured.
+    """
+    if processes < 2:
+        raise UserError(
+            f"--throughput is {processes}, expected 2 or more processes of each algorithm"
+        )
+    suite.checkout("recording throughput")
+    check_writable(throughput_folder(), "stored throughput")
+    with tempfile.TemporaryDirectory(prefix=".new-", dir=throughput_folder()) as folder:
+        new_file = Path(folder) / "measured.json"
+        command = [sys.executable, *suite.pytest_arguments(f"{TESTS}::test_floor")]
+        command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
+        command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
+        completed = subprocess.run(
+            process_tree.supervised(command),
+            cwd=suite.workplace(),
+            env=worker_launch.worker_environment(),
+        )
+        if completed.returncode:
+            raise UserError(f"the throughput of {framework} could not be measured; see above")
+        os.replace(new_file, throughput_path(framework))
+
+
+def measure_processes(
+    framework: str, algorithm: str, environment: Mapping[str, str]
+) -> list[Measurement]:
+    """Measure the processes of one session with these environment variables."""
+    return [
+        throughput_measurement.measure_throughput(
+            framework, algorithm, FIRST_NEW_SEED + number, environment
+        )
+        for number in range(PROCESSES)
+    ]
+
+
+def judge_processes(
+    measured: Mapping[_Pair, Sequence[Measurement]], alpha: float
+) -> dict[_Pair, dict[str, ThroughputVerdict]]:
+    """Judge all new processes of a session as one family.
+
+    Args:
+        measured: (full name of a framework, algorithm) -> its new processes.
+        alpha: probability of one or more false ``regressed`` in the session.
+
+    Returns:
+        Quantity -> verdict of each pair; without those that ``find_comparable`` rejects.
+    """
+    samples: dict[tuple[_Pair, str], Sample] = {}
+    for pair, processes in measured.items():
+        with suppress(UserError):
+            if (stored_processes := find_comparable(*pair)) and processes:
+                for quantity, attribute in QUANTITIES.items():
+                    old, new = (
+                        [getattr(process, attribute) for process in measurements]
+                        for measurements in (stored_processes.process, processes)
+                    )
+                    samples[pair, quantity] = Sample(old, new, quantity == MEMORY)
+    verdicts_by_pair: dict[_Pair, dict[str, ThroughputVerdict]] = {}
+    for (pair, quantity), verdict in judge_throughput(samples, alpha).items():
+        verdicts_by_pair.setdefault(pair, {})[quantity] = verdict
+    return verdicts_by_pair

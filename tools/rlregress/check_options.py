@@ -1,0 +1,96 @@
+"""The options of ``rlregress check``. Pytest takes them too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlregress.model.option import list_options, option
+from rlregress.training.budgets import MAX_SEEDS
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options of ``rlregress check``; pytest and other commands that judge take some of them.
+
+    Attributes:
+        one_look: judge once, after the budget's number of runs.
+    """
+
+    report: Path = option(
+        Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
+    )
+    budget: str = option(
+        "short", "--budget", "Length of trainings: smoke, short or full.", metavar="NAME",
+        pytest=True,
+    )  # fmt: skip
+    frameworks: str | None = option(
+        None, "--framework", "Default: the installed ones.", metavar="NAMES",
+        completed_by="complete_frameworks", pytest=True,
+    )  # fmt: skip
+    algorithms: str | None = option(
+        None, "--algorithm", "Such as ppo,sac; default: all.", metavar="NAMES", pytest=True
+    )
+    environments: str | None = option(
+        None, "--environment", "Gymnasium ids; default: as --cells.", metavar="IDS", pytest=True
+    )
+    cells: str = option(
+        "default", "--cells", "default, all, a study, or ids such as '*-ppo-*'.",
+        metavar="CELLS", completed_by="complete_cells", pytest=True,
+    )  # fmt: skip
+    hyperparameters: str = option(
+        "", "--hyperparameters", "Of baselines/hyperparameters; default: each its own.",
+        metavar="SET", pytest=True,
+    )  # fmt: skip
+    seeds: int = option(
+        0, "--seeds", "New runs of each cell, judged once; 0: as needed.", metavar="N", least=0,
+        pytest=True,
+    )  # fmt: skip
+    one_look: bool = option(
+        False, "--single-look", "Judge once, after the budget's runs.", pytest=True
+    )
+    alpha: float = option(
+        0.05, "--alpha", "Probability of a false alarm; 0.05.", metavar="P", pytest=True
+    )
+    first_seed: int = option(
+        MAX_SEEDS, "--first-seed", "Of new runs; others confirm an alarm.", metavar="SEED",
+        pytest=True,
+    )  # fmt: skip
+    fresh_seeds: bool = option(
+        False, "--fresh-seeds", "Train new seeds; replay no stored run.", pytest=True
+    )
+    replay_seed: int = option(
+        -1, "--replay-seed", "Stored seed to replay; default: another one each day.",
+        metavar="SEED", least=-1, pytest=True,
+    )  # fmt: skip
+    store: str = option(
+        "", "--store", "Of run records; default: runs/.", metavar="FOLDER", pytest=True
+    )
+    workers: int = option(
+        0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
+    )
+    throughput: bool = option(False, "--throughput", "Judge speed and memory, too.")
+
+    @property
+    def replays_first(self) -> bool:
+        """Return whether stored runs are replayed first; not if other runs were requested."""
+        has_other_runs = self.seeds or self.one_look or self.first_seed != MAX_SEEDS
+        return not (self.fresh_seeds or has_other_runs)
+
+    @property
+    def evidence(self) -> Path:
+        """Path of the evidence of the session."""
+        return self.report / "evidence.json"
+
+    @property
+    def junit(self) -> Path:
+        """Path of the JUnit file."""
+        return self.report / "junit.xml"
+
+    @property
+    def throughput_evidence(self) -> Path:
+        return self.report / "throughput.json"
+
+
+#: fields of the options that pytest takes too
+PYTEST = frozenset(name for name, (entry, _) in list_options(CheckOptions).items() if entry.pytest)

@@ -1,1 +1,0 @@
-"""The gate: selects cells, runs and judges them against stored runs, and derives the verdicts."""

@@ -1,0 +1,74 @@
+"""The findings of a check, each with its place in the user's repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from rlregress.model.check_result import CheckResult, FrameworkOutcome
+from rlregress.model.detail_answers import variant_words
+from rlregress.model.replay_result import DIFFERS
+from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
+from rlregress.report.upgrade_findings import ERROR, NOTICE, WARNING, Finding, below, ordered
+
+_LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
+
+
+def findings(result: CheckResult, top: Path) -> list[Finding]:
+    """Return every deviation, regression and failure, the worst first.
+
+    The place of a detail is the line that decides it, where the framework lies in the repository.
+
+    Args:
+        top: folder of the repository.
+    """
+    result_findings = [
+        Finding(
+            ERROR,
+            f"detail {deviation.id}",
+            f"{deviation.framework}: {deviation.id} is not done as documented",
+            f"documented: {variant_words(*deviation.documented)}, found: "
+            f"{variant_words(*deviation.found)} [{deviation.scope}]",
+            *_place(deviation.path, deviation.line, top),
+        )
+        for deviation in result.report_data.deviations
+    ]
+    for outcome in result.outcomes:
+        result_findings += _outcome_findings(outcome)
+    result_findings += [
+        Finding(WARNING, "suite", "the suite itself failed", _first_line(failure))
+        for failure in result.broken
+    ]
+    if result.unjudged:
+        text = f"{len(result.unjudged)}: {', '.join(result.unjudged[:5])}"
+        result_findings.append(Finding(WARNING, "unjudged", "no verdict was reached", text))
+    return ordered(result_findings)
+
+
+def _place(path: Path | None, line: int, top: Path) -> tuple[str, int]:
+    file = below(path, top) if path is not None else ""
+    return (file, line) if file else ("", 1)
+
+
+def _outcome_findings(outcome: FrameworkOutcome) -> Iterable[Finding]:
+    for failure in outcome.failed_tests:
+        name = failure["test"].rpartition("::")[2]
+        yield Finding(ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure))
+    for name, verdict in sorted(outcome.verdicts.items()):
+        if verdict["verdict"] in _LEVELS:
+            level, reason = _LEVELS[verdict["verdict"]], verdict["reason"]
+            yield Finding(level, "returns", f"{name}: {verdict['verdict']}", reason)
+    for cell, replay in outcome.replays.items():
+        if replay.state == DIFFERS:
+            yield Finding(NOTICE, "replay", f"{cell}: a replay has other numbers", replay.reason)
+    for algorithm, measured in outcome.throughput.items():
+        for quantity, verdict in measured.get("verdicts", {}).items():
+            if verdict["verdict"] in _LEVELS:
+                title = f"{outcome.framework} {algorithm}, {quantity}: {verdict['verdict']}"
+                level = _LEVELS[verdict["verdict"]]
+                yield Finding(level, "throughput", title, verdict["reason"])
+
+
+def _first_line(failure: Mapping[str, Any]) -> str:
+    return next(iter(str(failure["message"]).splitlines()), "")

@@ -1,0 +1,513 @@
+"""``report.html``: the verdicts of a check on the installed frameworks."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rlregress.model import tones
+from rlregress.model.check_result import AlgorithmCoverage, CheckResult, Deviation, FrameworkOutcome
+from rlregress.model.detail_answers import variant_words
+from rlregress.model.quantities import RETURNS, TRAINING, quantity_of
+from rlregress.model.verdict import (
+    COULD_NOT_JUDGE,
+    FORMULAS_HOLD,
+    HOLDS,
+    IMPROVED,
+    INCONCLUSIVE,
+    MOVED,
+    REGRESSED,
+    severity,
+    worst_verdict,
+)
+from rlregress.report import check_report, grouped_failures, throughput_text, words
+from rlregress.report.html import returns_page
+from rlregress.report.html.page import (
+    Badge,
+    Card,
+    CodeLines,
+    Facts,
+    Finding,
+    Folded,
+    Page,
+    Quoted,
+    Section,
+    SourcePair,
+    Step,
+    Table,
+)
+
+#: most names in a sentence of the first screen
+_NAMED = 4
+#: most earlier nightly runs
+_NIGHTS = 14
+_COPIES = ("installed", "on the path in its place")
+
+
+def facts(result: CheckResult) -> Facts:
+    """Return time, duration, machine and command of a check."""
+    report_data = result.report_data
+    return Facts(
+        _title(result),
+        report_data.started,
+        result.seconds,
+        report_data.machine,
+        report_data.command,
+    )
+
+
+def cards(result: CheckResult) -> list[Card]:
+    """Return the cards of the first screen, the worst first; the suite's own card after equals."""
+    all_cards = [_card(result, outcome) for outcome in result.outcomes]
+    all_cards += [_suite(result)] if result.broken or result.unjudged else []
+    return sorted(all_cards, key=lambda card: severity(card.badge.word))
+
+
+def page(result: CheckResult) -> Page:
+    """Return the page of a check."""
+    report_data = result.report_data
+    sections = [_details(result), _files(result), _failures(result)]
+    for outcome in result.outcomes:
+        own = {
+            name: cell_runs
+            for name, cell_runs in report_data.runs.items()
+            if name.startswith(_prefix(outcome))
+        }
+        title = f"Returns of {outcome.framework}"
+        sections.append(
+            returns_page.section(_id(title), title, outcome.verdicts, own, report_data.command)
+        )
+    sections += [_replays(result), _old_files(result), _throughput(result), _probe_counts(result)]
+    sections += [_earlier(result), _versions(result)]
+    closing = ""
+    if result.error_rate is not None:
+        closing = (
+            "If nothing changed, returns or critics of some framework are called regressed in at "
+            f"most {words.rate(result.error_rate)} of such checks."
+        )
+    return Page(facts(result), cards(result), sections, result.notes, closing)
+
+
+def _title(result: CheckResult) -> str:
+    verdicts = [f"{outcome.framework} {outcome.verdict}" for outcome in result.outcomes]
+    return "Check: " + (", ".join(verdicts) or "no framework was judged")
+
+
+def _id(title: str) -> str:
+    return re.sub(r"\W+", "-", title.lower())
+
+
+def _prefix(outcome: FrameworkOutcome) -> str:
+    return f"{outcome.framework}-"
+
+
+# -- the first screen ------------------------------------------------------------------------------
+
+
+def _card(result: CheckResult, outcome: FrameworkOutcome) -> Card:
+    meaning = check_report.meaning(outcome)
+    installed = result.versions[outcome.framework]
+    named = ", ".join(f"{name} {version}" for name, version in _own(installed))
+    return Card(
+        f"{outcome.framework} ({named})" if named else outcome.framework,
+        Badge(outcome.verdict),
+        f"{meaning[0].upper()}{meaning[1:]}.",
+        _not_judged(result, outcome),
+        list(_changed(result, outcome)),
+        list(_matters(result, outcome)),
+        _steps(result, outcome),
+    )
+
+
+def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the packages of the framework, without those that all frameworks use."""
+    common_packages = ("gymnasium", "mujoco", "numpy", "torch")
+    return [(name, version) for name, version in versions.items() if name not in common_packages]
+
+
+def _not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str]:
+    missing = [*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded)]
+    lines = [f"{line}." for line in missing]
+    if other_algorithms := result.report_data.coverage.get(
+        outcome.framework, AlgorithmCoverage()
+    ).others:
+        named = ", ".join(name.upper() for name in other_algorithms)
+        lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
+    for group in _unprobed(_deviations(result, outcome)):
+        named = _name_some([deviation.id for deviation in group])
+        lines.append(f"{named} could not be probed: {grouped_failures.reason(group[0].found[0])}.")
+    if outcome.not_asked:
+        lines.append(f"{words.details_probed(outcome.details, outcome.not_asked)}.")
+    lines += [f"No test of {tier} has passed." for tier in outcome.untested]
+    missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
+    if missing:
+        lines.append(f"No verdict was reached on {_name_some(missing)}.")
+    lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
+    unchecked = dict.fromkeys(
+        replay.not_checked for replay in outcome.replays.values() if replay.not_checked
+    )
+    lines += [f"By replays: {text}." for text in unchecked]
+    return lines
+
+
+def _name_some(names: list[str]) -> str:
+    hidden = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {hidden} more" if hidden > 0 else "")
+
+
+def _deviations(result: CheckResult, outcome: FrameworkOutcome) -> list[Deviation]:
+    return [
+        deviation
+        for deviation in result.report_data.deviations
+        if deviation.framework == outcome.framework
+    ]
+
+
+def _unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
+    """Return the details whose code could not be probed, grouped by reason."""
+    missing = (deviation for deviation in deviations if not deviation.was_probed)
+    return grouped_failures.group_by_reason(missing, lambda item: item.found[0])
+
+
+def _changed(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    deviations = _deviations(result, outcome)
+    for deviation in deviations:
+        if not deviation.was_probed:
+            continue
+        documented_variant, found_variant = (
+            variant_words(*deviation.documented),
+            variant_words(*deviation.found),
+        )
+        variants = f"documented: {documented_variant}, found: {found_variant}"
+        yield f"{deviation.id} [{deviation.scope}]: {variants}"
+    for group in grouped_failures.group_by_reason(outcome.failed_tests, _message):
+        names = [failure["test"].rpartition("::")[2] for failure in group]
+        alike = grouped_failures.describe_all_but_first(names)
+        why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
+        yield f"{names[0]} failed: {why}"
+    if outcome.has_other_numbers:
+        yield from words.replays(outcome.replays)
+    for name, verdict in sorted(outcome.verdicts.items()):
+        if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
+            yield f"{name}: {verdict['verdict']}, {_describe_change(name, verdict)}"
+    versions, stored = result.versions[outcome.framework], _stored_versions(result, outcome)
+    other_versions = [
+        f"{package} {stored[package]} -> {version}"
+        for package, version in versions.items()
+        if stored.get(package, version) != version
+    ]
+    if other_versions:
+        yield f"Versions since the stored runs: {', '.join(other_versions)}"
+
+
+def _describe_change(name: str, verdict: Mapping[str, Any]) -> str:
+    if not words.has_stored(verdict):
+        return f"{words.number(verdict['effect'])} against the published mean"
+    fraction = verdict["effect_fraction"]
+    return (
+        "by an unknown amount" if fraction is None else quantity_of(name).describe_change(fraction)
+    )
+
+
+def _stored_versions(result: CheckResult, outcome: FrameworkOutcome) -> Mapping[str, str]:
+    for name, cell_runs in result.report_data.runs.items():
+        if name.startswith(_prefix(outcome)) and cell_runs.versions:
+            return cell_runs.versions
+    return {}
+
+
+def _matters(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
+    for deviation in _deviations(result, outcome):
+        if deviation.consequence and deviation.was_probed:
+            yield f"{deviation.id}: {deviation.consequence}"
+    judged = {
+        name: verdict
+        for name, verdict in outcome.verdicts.items()
+        if quantity_of(name) in (RETURNS, TRAINING)
+    }
+    fallen = [name for name, verdict in judged.items() if verdict["verdict"] == REGRESSED]
+    if fallen:
+        yield f"Agents learn less: returns fell in {_name_some(fallen)}."
+    elif outcome.regressed_critics:
+        names = _name_some(list(outcome.regressed_critics))
+        yield f"The critic got worse, and no return fell: {names}."
+    elif judged and outcome.verdict == HOLDS:
+        detectable = sorted(
+            verdict["visible_fraction"]
+            for verdict in judged.values()
+            if verdict["verdict"] == HOLDS and verdict.get("visible_fraction") is not None
+        )
+        if detectable:
+            yield (
+                "No drop of returns was detected. The smallest drop that this check would have "
+                f"detected is {detectable[0]:.0%} in the best cell and {detectable[-1]:.0%} in the "
+                "worst that holds."
+            )
+    elif not judged and outcome.verdict == FORMULAS_HOLD:
+        yield "Whether agents still learn was not checked."
+    for name, verdict in judged.items():
+        if verdict["verdict"] == INCONCLUSIVE and outcome.verdict == INCONCLUSIVE:
+            yield f"{name}: {verdict['reason']}"
+
+
+def _build_probe_command(deviation: Deviation) -> str:
+    """Return the command that probes a detail again."""
+    return f"rlregress test tests_unit --detail {deviation.id} --framework {deviation.framework}"
+
+
+def _steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
+    steps = []
+    deviations = _deviations(result, outcome)
+    if deviations:
+        text, first = "See why it gives no answer:", deviations[0]
+        if answered := [deviation for deviation in deviations if deviation.was_probed]:
+            text, first = "See the numbers, and what to write if it is intended:", answered[0]
+        steps.append(Step(text, _build_probe_command(first)))
+    fallen = [
+        name for name, verdict in outcome.verdicts.items()
+        if verdict["verdict"] == REGRESSED and name in result.report_data.runs
+    ]  # fmt: skip
+    if any(verdict["verdict"] == REGRESSED for verdict in outcome.verdicts.values()):
+        repeat_command = f"{result.report_data.command} {check_report.CONFIRM}"
+        if fallen and result.report_data.runs[fallen[0]].stored:
+            only = returns_page.restrict_to_cell(result.report_data.command, ",".join(fallen))
+            repeat_command = f"{only} {check_report.CONFIRM}"
+        steps.append(Step("Confirm with fresh seeds:", repeat_command))
+    if outcome.verdict in (REGRESSED, IMPROVED, MOVED):
+        versions, stored = (
+            result.versions[outcome.framework],
+            _stored_versions(result, outcome),
+        )
+        other_packages = [
+            f"{package}=={stored[package]}"
+            for package, version in _own(versions)
+            if stored.get(package, version) != version
+        ]
+        if other_packages:
+            pinned = shlex.quote(" ".join(other_packages))
+            steps.append(Step("Find the cause:", f"rlregress upgrade {pinned} installed"))
+    if outcome.failures and not deviations:
+        steps.append(Step("Read the messages of the failed tests."))
+    for sentence in outcome.lacking:
+        text, _, command = sentence.rpartition(": ")
+        steps.append(Step(f"{text[:1].upper()}{text[1:]}:", command))
+    if outcome.not_asked and not outcome.lacking:
+        steps.append(Step("Check the rest:", f"rlregress test {check_report.TESTS_OF_DETAILS}"))
+    if outcome.verdict == COULD_NOT_JUDGE and not (outcome.not_asked or outcome.lacking):
+        steps.append(Step("Run the tests that did not pass again:", result.report_data.command))
+    if outcome.has_no_verdicts:
+        command = f"rlregress check --budget short --framework {outcome.framework}"
+        steps.append(Step("Judge returns, too:", command))
+    elif outcome.verdict == INCONCLUSIVE:
+        text = "Train more seeds. What checks cost, and what they would detect:"
+        command = f"rlregress plan --must-detect 50% --framework {outcome.framework}"
+        steps.append(Step(text, command))
+    return steps or [Step("Nothing: go on.")]
+
+
+def _suite(result: CheckResult) -> Card:
+    """Build the card of problems that belong to no framework."""
+    lines = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
+    return Card(
+        "The suite itself",
+        Badge(COULD_NOT_JUDGE),
+        "Not every check has a result.",
+        [f"No verdict was reached on {_name_some(list(result.unjudged))}."]
+        if result.unjudged
+        else [],
+        lines,
+        [],
+        [Step("Repair these tests, and judge again:", result.report_data.command)],
+    )
+
+
+def _line(text: str) -> str:
+    return str(text).strip().partition("\n")[0]
+
+
+# -- below -----------------------------------------------------------------------------------------
+
+
+def _details(result: CheckResult) -> Section:
+    findings = []
+    for deviation in result.report_data.deviations:
+        if not deviation.was_probed:
+            continue
+        parts: list[object] = []
+        if deviation.code:
+            parts.append(CodeLines(deviation.place, deviation.code, deviation.link))
+        parts.append(Quoted(deviation.message, "As the test says it", open=not deviation.code))
+        findings.append(
+            Finding(
+                f"{deviation.framework}: {deviation.id} [{deviation.scope}]",
+                Badge("not as documented", tones.BAD),
+                [deviation.question, deviation.consequence],
+                [
+                    (label, variant_words(variant), formula)
+                    for label, (variant, formula) in (
+                        ("documented", deviation.documented),
+                        ("found", deviation.found),
+                    )
+                ],
+                parts,
+                _build_probe_command(deviation),
+            )
+        )
+    for group in _unprobed(result.report_data.deviations):
+        first = group[0]
+        further_names = [
+            f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]
+        ]
+        findings.append(
+            Finding(
+                f"{first.framework}: {first.id} [{first.scope}]",
+                Badge("could not be probed", tones.BAD),
+                [grouped_failures.reason(first.found[0])],
+                (),
+                [
+                    Quoted(first.message, "As the test says it"),
+                    Folded(f"{len(further_names)} more for the same reason", [further_names]),
+                ],
+                _build_probe_command(first),
+            )
+        )
+    return Section("details", "Details that are not as documented", "", findings)
+
+
+def _files(result: CheckResult) -> Section:
+    lead = (
+        "The code that was judged is not the installed one: a copy stands before it on the path. "
+        "The copy differs in these lines:"
+    )
+    parts = [SourcePair(hunk, _COPIES) for hunk in result.report_data.files]
+    return Section("files", "Changed copies", lead, parts)
+
+
+def _failures(result: CheckResult) -> Section:
+    findings: list[Finding] = []
+    for outcome in result.outcomes:
+        findings += [
+            _failure(group, "failed", tones.BAD)
+            for group in grouped_failures.group_by_reason(outcome.failed_tests, _message)
+        ]
+    for group in grouped_failures.group_by_reason(result.broken, _message):
+        findings.append(_failure(group, "error", tones.NOTHING))
+    return Section("failures", "Tests that failed", "With their messages.", findings)
+
+
+def _message(failure: Mapping[str, Any]) -> str:
+    return str(failure["message"])
+
+
+def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
+    names = [failure["test"] for failure in group]
+    parts = [
+        Quoted(group[0]["message"] or "It says nothing."),
+        Folded(f"{len(names) - 1} more failed in the same way", [names[1:]]),
+    ]
+    return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")
+
+
+def _throughput(result: CheckResult) -> Section:
+    parts: list[object] = []
+    for outcome in result.outcomes:
+        measured = {
+            (outcome.framework, algorithm): measured_
+            for algorithm, measured_ in outcome.throughput.items()
+        }
+        parts += [throughput_text.table(measured), throughput_text.verdict_lines(measured)]
+    return Section("throughput", "Throughput and memory", "", parts)
+
+
+def _replays(result: CheckResult) -> Section:
+    rows = [
+        [cell, replay.seed,
+         Badge(replay.state, tones.GOOD if replay.is_reproduced else tones.OTHER),
+         f"{replay.reason} ({replay.replayed})", replay.not_checked]
+        for outcome in result.outcomes
+        for cell, replay in outcome.replays.items()
+    ]  # fmt: skip
+    head = ("cell", "stored seed", "state", "result", "not checked")
+    lead = "Stored runs that were trained again here, and compared to the last bit."
+    return Section("replays", "Replays", lead, [Table(head, rows)])
+
+
+def _old_files(result: CheckResult) -> Section:
+    rows = [
+        [outcome.framework, kind, "; ".join(clauses)]
+        for outcome in result.outcomes
+        for kind, clauses in outcome.old_files.items()
+    ]
+    parts = [Table(("framework", "kind of file", "result"), rows)]
+    lead = "Loaded with the installed version, and compared with the release that wrote each file."
+    return Section("old-files", "Files of past releases", lead, parts)
+
+
+def _probe_counts(result: CheckResult) -> Section:
+    rows = []
+    for outcome in result.outcomes:
+        probed = outcome.details - len(outcome.not_asked)
+        coverage = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
+        tests = "; ".join(
+            f"{tier}: " + ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+            for tier, counts in outcome.tests.items()
+        )
+        rows.append(
+            [
+                outcome.framework,
+                f"{probed} of {outcome.details}",
+                ", ".join(coverage.returns) or "none",
+                ", ".join(coverage.others) or "none",
+                tests or "none",
+            ]
+        )
+    head = (
+        "framework",
+        "details checked",
+        "returns judged",
+        "formulas and behaviour alone",
+        "tests",
+    )
+    parts: list[object] = [Table(head, rows)]
+    for outcome in result.outcomes:
+        title = f"{outcome.framework}: {len(outcome.not_asked)} details were not checked"
+        parts.append(Folded(title, [list(outcome.not_asked)]))
+    parts.append(Folded("No verdict was reached on", [list(result.unjudged)]))
+    return Section("asked", "What was checked", "", parts)
+
+
+def _earlier(result: CheckResult) -> Section:
+    rows = [
+        [run.started[:16].replace("T", " "), Badge(worst_verdict(run.verdicts.values())),
+         ", ".join(f"{name} {verdict}" for name, verdict in run.verdicts.items())]
+        for run in result.report_data.earlier[:_NIGHTS]
+    ]  # fmt: skip
+    parts = [Table(("started (UTC)", "verdict", "of each framework"), rows)]
+    lead = "What changed over them, and since when: rlregress trend FOLDER"
+    return Section("earlier", "Earlier nightly runs", lead, parts)
+
+
+def _versions(result: CheckResult) -> Section:
+    rows = []
+    for outcome in result.outcomes:
+        stored = _stored_versions(result, outcome)
+        for package, version in result.versions[outcome.framework].items():
+            before = stored.get(package, "-")
+            changed_word = "changed" if stored and before not in ("-", version) else ""
+            rows.append([outcome.framework, package, before, version, changed_word])
+    head = ("framework", "package", "stored runs", "this check", "")
+    machines = list(
+        dict.fromkeys(item.machine for item in result.report_data.runs.values() if item.machine)
+    )
+    machine_lines = [f"This check: {result.report_data.machine}"]
+    machine_lines += [f"Stored runs: {machine}" for machine in machines]
+    copies = [
+        f"{module} was imported from {place}, not from the installed files"
+        for item in result.copies.values()
+        for module, place in item.items()
+    ]
+    return Section(
+        "versions", "Versions and machines", "", [Table(head, rows), machine_lines, copies]
+    )

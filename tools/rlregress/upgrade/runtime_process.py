@@ -1,0 +1,43 @@
+"""A measurement as a process in a runtime: a job as JSON, and answers as JSON that are kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.inside.run_record import write_atomically
+from rlregress.model.recorded_traces import in_words
+from rlregress.trace import child_processes
+from rlregress.trace.recording_processes import Runtime
+
+
+def run_module(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path) -> Any:
+    """Run ``python -m module job answers`` on a version and return the answers; stored ones if
+    there.
+
+    Raises:
+        UserError: the process ended without answers.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        pass
+    with TemporaryDirectory(prefix="rlregress-ask-") as folder:
+        job_file, answered = Path(folder) / "job.json", Path(folder) / "answers.json"
+        # an answer may be asked for as an argument or in the job
+        job_file.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
+        command = [runtime.python, "-W", "ignore", "-m", module, str(job_file), str(answered)]
+        completed = child_processes.call(command, runtime.environment(), folder)
+        if completed.returncode or not answered.is_file():
+            raise UserError(
+                f"{in_words(runtime.label)} gave no answers ({module.rpartition('.')[2]} ended "
+                f"with status {completed.returncode}): "
+                f"{child_processes.last_words(completed.stderr)}"
+            )
+        text = answered.read_text(encoding="utf-8")
+    write_atomically(path, text)
+    return json.loads(text)

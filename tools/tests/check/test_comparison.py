@@ -1,0 +1,214 @@
+"""Frameworks side by side: what differs comes first, with its line and its consequence."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+
+import numpy as np
+import pytest
+
+from rlregress import suite
+from rlregress.catalogue import registry
+from rlregress.check.comparison import compare_adapters, compare_documented
+from rlregress.errors import UserError
+from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
+from rlregress.report.html import comparison_page
+from rlregress.report.html.page import Facts
+from tools.tests.small_adapters import SmallAdapter
+
+#: details whose variants the adapters of this file answer by their formulas
+SCALE, DISTANCE, MINIMUM = "sac.critic_loss.scale", "sac.critic_loss.distance", "td3.target.minimum"
+
+
+def _make_adapter(name, expectations, **variants):
+    """Return a framework that answers details with the expectation of a chosen variant."""
+    answers = {id: registry.get(id).expected()[variant] for id, variant in variants.items()}
+    probes = {(id, "library"): lambda _, answer=answer: answer for id, answer in answers.items()}
+    absent = {id: "has none" for id in (SCALE, DISTANCE, MINIMUM) if id not in variants}
+    functions = {"probes": lambda: probes, "absent": lambda: absent}
+    options = {"title": name, "packages": ("pytest",), "expectations": expectations}
+    return SmallAdapter(functions, name, **options)
+
+
+def _forget_variants(framework, name):
+    """Let the framework answer with numbers of no variant, under another name."""
+    # an answer is asked once per process and framework
+    framework.name = name
+    unknown = {(DISTANCE, "library"): lambda inputs: np.full(2, -7.0)}
+    framework.functions["probes"] = lambda: unknown
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Return two frameworks: one detail differs, one is alike, one only the first has."""
+
+    def make_framework(name, **variants):
+        (tmp_path / f"{name}.toml").write_text(
+            "".join(
+                f'[[detail]]\nid = "{id}"\nscope = "library"\nvariant = "{variant}"\n'
+                f'since = "1.0"\nsource = "here"\ncode = "x.py: y"\n'
+                for id, variant in variants.items()
+            )
+        )
+        return _make_adapter(name, tmp_path / f"{name}.toml", **variants)
+
+    first = make_framework("one", **{SCALE: "half", DISTANCE: "squared", MINIMUM: "min"})
+    return first, make_framework("other", **{SCALE: "none", DISTANCE: "squared"})
+
+
+def ids(rows):
+    """Return the details of rows."""
+    return [row.detail.id for row in rows]
+
+
+def markdown(compared):
+    """Return the page of a comparison as Markdown."""
+    return markdown_page.text(comparison_page.page(compared, Facts("a title", "", 0.0, "", "")))
+
+
+def test_details_are_different_same_or_alone(pair):
+    """A detail is different, alike, or about something that only one framework has."""
+    compared = compare_adapters(pair)
+    assert ids(compared.different) == [SCALE]
+    assert ids(compared.same) == [DISTANCE]
+    assert ids(compared.alone) == [MINIMUM]
+    assert compared.alone[0].absent == {"other": "has none"}
+
+
+def test_a_probe_without_a_variant_is_not_compared(pair):
+    """A detail whose answer matches no variant is listed apart, not as a difference."""
+    _forget_variants(pair[1], "unknown")
+    compared = compare_adapters(pair)
+    (row,) = compared.undecided
+    assert row.detail.id == DISTANCE
+    assert row not in compared.different + compared.same + compared.alone
+    assert row.answers["unknown"][0].variant is None
+
+
+def test_markdown_has_differences_first_with_their_consequences(pair):
+    """The page opens with the differences; each says what follows from it."""
+    text = markdown(compare_adapters(pair))
+    same, alone = "## 1 details are the same", "## Only one of them has it"
+    assert text.index(f"### {SCALE}") < text.index(same) < text.index(alone)
+    assert registry.get(SCALE).consequence in text
+    assert "- one [library]: half: " in text
+
+
+def test_a_page_begins_with_a_table_of_each_family(pair):
+    """Each difference in one row; of three frameworks, how many differ between any two."""
+    glance, _, _ = markdown(compare_adapters(pair)).partition("\n### ")
+    assert "| sac | 1 |\n" in glance
+    row = f"| {SCALE} | half | the variant 'none' |"
+    head = "## What differs of sac\n\n| detail | one | other |\n|---|---|---|\n"
+    assert f"{head}{row}\n" in glance
+    first, second = pair
+    third = copy.copy(first)
+    third.name = "third"
+    text = markdown(compare_adapters((first, second, third)))
+    glance, _, _ = text.partition("\n## 1 details differ")
+    assert "| family | differ | one and other | one and third | other and third |" in glance
+    assert "| sac | 1 | 1 of 2 | 0 of 2 | 1 of 2 |" in glance
+    assert f"| {SCALE} | half | the variant 'none' | half |" in glance
+    assert "`rlregress compare one other --detail sac --only-different` prints one" in glance
+    third.functions["probes"] = first.functions["probes"]
+    same = markdown(compare_adapters((first, third)))
+    assert "| family |" not in same
+
+
+def test_details_that_a_pair_lacks_do_not_count_as_equal(pair):
+    """Four frameworks have one table of pairs; a pair without common details has a dash."""
+    first, second = pair
+    third, alien = copy.copy(first), copy.copy(first)
+    third.name, alien.name = "third", "alien"
+    own = {(MINIMUM, "library"): first.observe.probes()[MINIMUM, "library"]}
+    alien.functions = {**first.functions, "probes": lambda: own}
+    compared = compare_adapters((first, second, third, alien))
+    for shown in (compared, compared.only_different()):
+        glance, _, _ = markdown(shown).partition("\n## 1 details differ")
+        assert "| sac | 1 |\n" in glance
+        assert "| one |  | 1 of 2 | 0 of 3 | 0 of 1 |" in glance
+        assert "| other | 1 of 2 |  | 1 of 2 | - |" in glance
+    nothing = compare_adapters((second, alien))
+    for compared in (nothing, nothing.only_different()):
+        assert comparison_page.card(compared).badge.word == "no detail that both have"
+    alike = compare_adapters((first, third)).only_different()
+    assert comparison_page.card(alike).badge.word == "no detail differs"
+
+
+def test_json_says_the_same(pair):
+    """JSON has variants and missing details, differences first."""
+    compared = json.loads(comparison_text.as_json(compare_adapters(pair)))
+    first = compared["details"][0]
+    assert first["id"] == SCALE
+    assert first["differs"]
+    assert first["answers"]["other"]["library"]["variant"] == "none"
+
+
+def test_a_comparison_can_be_of_some_details_alone(pair):
+    """A comparison takes ids, families, or differences alone; undecided details stay."""
+    assert ids(compare_adapters(pair, [SCALE]).rows) == [SCALE]
+    assert ids(compare_adapters(pair, (), ["sac"]).rows) == [MINIMUM]
+    differing = compare_adapters(pair).only_different()
+    assert ids(differing.rows) == [SCALE]
+    assert "1 details differ, 2 that do not differ are left out." in markdown(differing)
+    _forget_variants(pair[1], "another")
+    assert ids(compare_adapters(pair).only_different().rows) == [DISTANCE]
+
+
+@pytest.mark.parametrize("width", [10, 16, 34, 80])
+def test_a_path_is_broken_between_its_words(width):
+    """Lines are no wider than the column, unless one word is."""
+    place = "stable_baselines3/common/off_policy_algorithm.py:270"
+    lines = terminal_tables.broken(place, width).splitlines()
+    assert "".join(lines) == place
+    words = re.findall(r"[a-z0-9:]+", place)
+    assert [word for line in lines for word in re.findall(r"[a-z0-9:]+", line)] == words
+    assert all(len(line) <= max(width, len("baselines3/")) for line in lines)
+
+
+def test_a_framework_is_not_compared_with_itself(pair):
+    """Two different names are needed; one sentence says so."""
+    with pytest.raises(UserError, match="expected two or more different frameworks"):
+        compare_adapters((pair[0], pair[0]))
+
+
+def test_every_detail_has_a_consequence():
+    """No entry of the catalogue is without its consequence in one sentence."""
+    assert [d.id for d in registry.all_details() if not d.consequence.endswith(".")] == []
+
+
+PAGE = suite.root() / "docs" / "compare.md"
+
+
+def list_outdated(page: str) -> list[str]:
+    """Return rows of the page's tables that differ from the documented variants, or are missing."""
+    versions = dict(re.findall(r"\b(\w+) (\d\S*?)[,.]? ", page.partition("documented of")[2])[:6])
+    documented = compare_documented(versions)
+    lines = set(page.splitlines())
+    return [
+        row
+        for family in re.findall(r"(?m)^### (\w+)$", page)
+        for row in comparison_page.family_table(documented, family).rows
+        if tables.row(f"`{row[0]}`", *row[1:]) not in lines
+    ]
+
+
+def test_the_tables_of_the_documentation_are_those_of_the_data():
+    """docs/compare.md has each detail that differs, with the documented variants."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert page.count("\n| `") > 40
+    assert list_outdated(page) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("| half | the variant 'none' |", "| half | half |"), ("skrl 2.1.1", "skrl 1.0"),
+     ("| `sac.critic_loss.scale` |", "| `sac.critic_loss.other` |")],
+)  # fmt: skip
+def test_a_table_that_is_not_current_is_found(old, new):
+    """Another variant, detail or version makes a row outdated."""
+    page = PAGE.read_text(encoding="utf-8")
+    assert old in page
+    assert list_outdated(page.replace(old, new, 1)) != []

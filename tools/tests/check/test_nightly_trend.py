@@ -1,0 +1,258 @@
+"""The trend of many nightly runs dates each change, names its versions, and mixes nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+import resource
+
+import numpy as np
+import pytest
+
+from rlregress.check.nightly_trend import date_drop
+
+from ..processes import run_python
+from ..report.test_check_page import stands_alone
+from . import night_files
+
+
+@pytest.fixture
+def judged(tmp_path, command):
+    """Write nights, run ``rlregress trend`` on them; exit code, page, error output."""
+
+    def run(contents, *options):
+        folder = night_files.write_nights(tmp_path / "nights", contents)
+        report = ("--report", str(tmp_path / "report"))
+        return command("trend", str(folder), *report, *options)
+
+    return run
+
+
+def change(contents, numbers, edit):
+    """Change some of the nights."""
+    contents = list(contents)
+    for number in numbers:
+        edit(contents[number])
+    return contents
+
+
+def _move_machine(night):
+    night["machines"] = [{**night_files.MACHINE, "cpu": "Xeon"}]
+
+
+def _change_rates(night):
+    for cell in night["cells"].values():
+        cell["hyperparameters"] = "other"
+
+
+def _drop_verdicts(night):
+    for cell in night["cells"].values():
+        cell["verdict"] = ""
+    night["frameworks"]["sb3"]["verdict"] = "could not judge"
+    night["exit_code"] = 2
+
+
+def _drop_first_cell(night):
+    night["cells"] = dict(list(night["cells"].items())[1:])
+
+
+def _undecide(night):
+    night["frameworks"]["sb3"]["verdict"] = "inconclusive"
+    for cell in night["cells"].values():
+        cell["verdict"] = "inconclusive"
+
+
+def _regress_group_and_throughput(night):
+    night["frameworks"]["sb3"]["verdict"] = "regressed"
+    night["verdicts"] = {"sb3-ppo": "regressed", "sb3 ppo peak memory": "regressed"}
+
+
+def _add_throughput(night):
+    number = int(night["started"][8:10])
+    night["throughput"] = {"sb3 ppo": {"training": [0.3], "peak memory": [400.0 + number]}}
+    night["verdicts"] = {"sb3-ppo": "holds", "sb3 ppo peak memory": "holds"}
+
+
+def _grow(night):
+    _add_throughput(night)
+    night["throughput"]["sb3 ppo"]["peak memory"] = [600.0]
+    _regress_group_and_throughput(night)
+
+
+def _fail_runs(night):
+    cell = next(iter(night["cells"].values()))
+    cell["returns"] = [None] * 5
+    cell["verdict"] = night["frameworks"]["sb3"]["verdict"] = "regressed"
+
+
+def _damage(contents):
+    contents[3]["started"] = "yesterday"
+    return change(contents, [4], _drop_verdicts)
+
+
+nights = night_files.nights
+#: what happened in which nights -> them, options, exit code
+PAGES = {
+    "a drop": (lambda: nights(40, 4, drop=0.3, begin=25), (), 1),
+    "no change": (lambda: nights(40, 4), (), 0),
+    "a drop that recovered is no alarm": (
+        lambda: [*list(nights(60, 3, drop=0.5, begin=20))[:40], *list(nights(60, 3, seed=1))[40:]],
+        (), 0),
+    "a drop that later checks cannot tell is an alarm": (
+        lambda: change(nights(40, 3, drop=0.3, begin=30), range(36, 40), _undecide), (), 1),
+    "the last check cannot tell": (lambda: change(nights(20, 3), [19], _undecide), (), 3),
+    "the last check could not judge": (
+        lambda: change(nights(20, 3), [19], _drop_verdicts), (), 3),
+    "a drop since the first night": (lambda: nights(10, 3, drop=0.3, begin=0), (), 1),
+    "another machine is named": (
+        lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
+                        _move_machine), (), 1),
+    "other hyperparameters are named": (
+        lambda: change(nights(40, 3, drop=0.4, begin=20, upgrade=False), range(20, 40),
+                        _change_rates), (), 1),
+    "runs that failed": (lambda: change(nights(30, 2), range(25, 30), _fail_runs), (), 1),
+    "a group and memory": (
+        lambda: change(change(nights(30, 2), range(20), _add_throughput), range(20, 30), _grow),
+        (), 1),
+    "a cell that is missing is named": (
+        lambda: change(nights(20, 3), [19], _drop_first_cell), (), 0),
+    "what cannot be read comes first": (lambda: _damage(list(nights(30, 3))), (), 0),
+    "since the night of an accepted drop": (
+        lambda: nights(60, 3), ("--since", night_files.day(20)), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_of_so_many_nights(judged, tmp_path, snapshot, name):
+    """The page names alarms, when they began, and the versions that changed then."""
+    contents, options, expected = PAGES[name]
+    code, page, _ = judged(contents(), *options)
+    assert code == expected
+    # when and where it was read
+    page = re.sub(r"(?m)^\d{4}-\d\d-\d\d .*: `", "WHEN: `", page, count=1)
+    snapshot(f"trend/{name.replace(' ', '-')}.md", page.replace(str(tmp_path), "FOLDER"))
+
+
+def test_a_page_shows_what_changed_with_its_numbers(judged, tmp_path):
+    """The first screen has the drop and the next step; a figure and a table have every mean."""
+    _, markdown, _ = judged(night_files.nights(40, 4, drop=0.3, begin=25))
+    write_nights = json.loads((tmp_path / "report" / "trend.json").read_text())
+    assert (write_nights["exit_code"], write_nights["verdict"]) == (1, "regressed")
+    assert (tmp_path / "report" / "trend.md").read_text() in markdown
+    page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
+    assert page.texts("h1") == ["Trend of 40 nights, 2024-01-01 to 2024-02-09: regressed"]
+    (card,) = page.texts("article", "card")
+    assert "Something regressed and did not recover." in card
+    assert f"first night {night_files.day(25)}" in card
+    assert "rlregress upgrade torch==2.12.1 torch==2.13.0" in card
+    assert "sb3-ppo-Env0-v4-short" in page.texts("h3")
+    figure = page.texts("figure")[0]
+    assert night_files.day(0) in figure
+    assert night_files.day(39) in figure
+    assert len([row for row in page.texts("tr") if row.startswith(night_files.day(30))]) >= 1
+
+
+def test_nights_without_a_change_have_nothing_to_draw(judged, tmp_path):
+    """The page says so, and that there is nothing to do."""
+    judged(night_files.nights(40, 4))
+    page = stands_alone((tmp_path / "report" / "trend.html").read_text("utf-8"))
+    (card,) = page.texts("article", "card")
+    assert "found nothing worse than the baseline" in card
+    assert "Nothing: go on." in card
+    assert page.texts("figure") == []
+
+
+def test_a_day_after_all_nights_is_one_sentence(judged):
+    """The exit code is 2, and the message names the day."""
+    code, _, error = judged(night_files.nights(20, 2), "--since", "2031-01-01")
+    assert (code, "Traceback" in error) == (2, False)
+    assert "no nightly run is from 2031-01-01 or later" in error
+
+
+def test_a_folder_without_reports_is_one_sentence(command, tmp_path):
+    """A folder that is not there, or holds none, is named."""
+    for folder, text in (
+        (tmp_path, "holds no report of a check"),
+        (tmp_path / "no", "is not a fold"),
+    ):
+        code, _, error = command("trend", str(folder), "--report", str(tmp_path / "report"))
+        assert (code, text in error, "Traceback" in error) == (2, True, False)
+
+
+def test_reports_are_copies_if_all_of_them_is_the_same(judged):
+    """A copy counts once; another check that began at the same moment counts, too."""
+    first, second, third = nights(3, 1)
+    second["started"] = third["started"]
+    code, page, _ = judged([first, second, third, first])
+    assert code == 0
+    assert "# Trend of 3 nights" in page
+    assert "Reports that are copies of others: 1" in page
+
+
+def test_the_verdict_of_a_framework_counts_per_budget(judged):
+    """A long check that regressed is an alarm though a short one holds on the night after."""
+    contents = list(nights(20, 2))
+    contents[18]["budget"] = "long"
+    contents[18]["frameworks"]["sb3"]["verdict"] = "regressed"
+    code, page, _ = judged(contents)
+    assert code == 1
+    assert "regressed sb3 (long): in all checks that could tell" in page
+
+
+@pytest.mark.parametrize(("state", "is_judged"), [("reproduced", True), ("differs", False)])
+def test_a_reproduced_cell_is_judged(judged, state, is_judged):
+    """Only after a replay with the stored numbers is a cell neither regressed nor missing."""
+    contents = list(night_files.nights(20, 2, drop=0.3, begin=10))
+    first, second_cell = contents[-1]["cells"]
+    group = first.rpartition("-Env")[0]
+    for night in contents[10:]:
+        night["verdicts"] = {f"{first} critic": "regressed", group: "regressed"}
+    last = contents[-1]
+    last |= {"cells": {second_cell: last["cells"][second_cell]}, "verdicts": {}, "exit_code": 0}
+    last["frameworks"]["sb3"]["verdict"] = "holds"
+    replayed = f"{first.removesuffix('short')}replay"
+    last["replays"] = {
+        first: {"framework": "sb3", "group": group, "seed": 1, "replayed": replayed, "state": state}
+    }
+    code, page, _ = judged(contents)
+    assert (code == 0, "- regressed " not in page) == (is_judged, is_judged), page
+    missing = f"Not in the last check of their framework and budget: {first}"
+    assert (missing not in page) == is_judged
+
+
+@pytest.mark.parametrize("after", [3, 10, 20])
+def test_the_interval_holds_the_night_of_a_drop(after):
+    """About 95 % of 1000 intervals hold the night of a drop by two standard deviations."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(1000, 40))
+    values[:, -after:] -= 2.0
+    intervals = [date_drop(history) for history in values]
+    coverage = np.mean(
+        [
+            interval is not None and interval[1] <= 40 - after <= interval[2]
+            for interval in intervals
+        ]
+    )
+    assert 0.92 <= coverage <= 0.99
+
+
+def test_a_history_that_rises_has_no_drop():
+    """Neither one night nor equal nights have a drop."""
+    assert date_drop([1.0, 1.0, 2.0, 2.0]) is None
+    assert date_drop([1.0]) is None
+    assert date_drop([1.0, 1.0]) is None
+    assert date_drop([2.0, 2.0, 1.0]) == (2, 2, 2)
+
+
+@pytest.mark.nightly
+def test_a_thousand_nights_of_72_cells_take_seconds(tmp_path):
+    """Exit code 1, the drop of night 700 dated within three nights, in under 20 CPU seconds."""
+    folder = night_files.write_nights(
+        tmp_path / "nights", night_files.nights(1000, 72, drop=0.3, begin=700, dropped=(4,))
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    words = ("-m", "rlregress", "trend", folder, "--report", tmp_path / "report")
+    trend = run_python(*words, code=1)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    assert any(f"first night {night_files.day(night)}" in trend.stdout for night in range(697, 704))
+    assert seconds < 20

@@ -1,0 +1,121 @@
+"""A plan states what each gate would detect, and proposes the cheapest sufficient one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rlregress.check import baseline_runs, cell_selection
+from rlregress.check.judging import train_and_judge
+from rlregress.model.quantities import percent
+from rlregress.report import plan_text
+
+from .working import open_stored, plan, with_three_runs
+
+
+@pytest.mark.usefixtures("trained")
+def test_a_plan_compares_gates_and_proposes_the_cheapest(stored_selection, tmp_path):
+    """A drop that all see is left to the cheapest gate; one that none sees says what lacks."""
+    planned = plan(stored_selection, tmp_path, must_detect=1.0)
+    gates = {gate.name: gate for gate in planned.gates}
+    assert list(gates) == ["sequential", "--seeds 5", "--seeds 10", "--seeds 20"]
+    sequential, many = gates["sequential"], gates["--seeds 20"]
+    assert sequential.chosen
+    assert sequential.expected < 0.5 * many.expected
+    assert sequential.most == many.most
+    for name, drop in sequential.groups.items():
+        assert many.groups[name] <= drop < gates["--seeds 5"].groups[name]
+    common = planned.wanted[-1]
+    assert common.gate is min(planned.gates, key=lambda gate: gate.expected)
+    for proposal in plan(stored_selection, tmp_path, must_detect=0.051).wanted:
+        assert proposal.gate is None
+        assert proposal.missing
+        for sentence in proposal.missing.values():
+            assert "about" in sentence or "not even" in sentence
+
+
+def test_a_gate_detects_the_drop_in_its_table(stored_selection, tmp_path):
+    """The requested drop is compared with the percentage in the table."""
+    planned = plan(stored_selection, tmp_path)
+    drops = [drop for gate in planned.gates for drop in gate.groups.values() if drop]
+    shown_drops = {float(percent(drop).removesuffix("%")) / 100: drop for drop in drops}
+    assert any(share < drop for share, drop in shown_drops.items()), "no drop was rounded down"
+    for share, drop in shown_drops.items():
+        seeing = [gate for gate in planned.gates if drop in gate.groups.values()]
+        (_, common) = plan(stored_selection, tmp_path, must_detect=share).wanted
+        assert common.gate is not None
+        assert common.gate.expected <= min(gate.expected for gate in seeing)
+
+
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        ({"budget": "full", "cells": "thesis", "hyperparameters": "original"}, 8),
+        ({"budget": "smoke"}, 1),
+    ],
+)
+def test_power_is_unknown_without_stored_runs(tmp_path, options, count):
+    """The proposal says how many cells it is about, and that it would need stored runs."""
+    requested = cell_selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
+    planned = plan(requested, tmp_path, must_detect=0.125)
+    line = plan_text.lines(planned, 1)[-1]
+    drop = f"a drop of 12.5% in any one of {count} cells"
+    assert line.startswith(f"{drop}: what a check detects is not ")
+    assert "none of these cells has any" in line
+
+
+@pytest.mark.nightly
+def test_a_plan_states_the_power_of_training_returns(
+    stored_selection, tmp_path, with_stored_training
+):
+    """A drop that no evaluation would show is seen by the training, for less than by more seeds."""
+    planned = plan(stored_selection, tmp_path, must_detect=0.12)
+    gate = planned.gates[0]
+    for cell in with_stored_training:
+        assert gate.cells[f"{cell.id} training"] < 0.12 < gate.cells[cell.id]
+    assert [proposal.gate is not None for proposal in planned.wanted] == [True, True]
+    path = baseline_runs.baseline_path(with_stored_training[0])
+    path.write_text(path.read_text().replace("training_return", "#"))
+    [alone, _] = plan(stored_selection, tmp_path, must_detect=0.12).wanted
+    assert (alone.gate, list(alone.missing)) == (None, [with_stored_training[0].id])
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("trained")
+def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_critics, monkeypatch):
+    """Judged critics make the detectable drop of returns a little larger."""
+    with_them = plan(stored_selection, tmp_path)
+    gate = with_them.gates[0]
+    ids = [cell.id for cell in with_stored_critics]
+    group = with_stored_critics[0].group
+    assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
+    assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
+    assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
+    rows = [line.split()[:3] for line in plan_text.lines(with_them, 1)]
+    assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in rows
+    monkeypatch.setattr(baseline_runs.Baseline, "exclusion_reason", lambda *_: "left out")
+    without = plan(stored_selection, tmp_path).gates[0]
+    assert without.critics == {}
+    assert without.groups[group] < gate.groups[group] < 1.1 * without.groups[group]
+    assert without.expected < gate.expected < 1.5 * without.expected
+
+
+def test_plan_and_gate_agree_on_power_where_a_cell_is_not_tested(
+    trained, tmp_path, with_stored_critics
+):
+    """A cell that no three runs could reject is not counted; ``--seeds 3`` needs no reason."""
+    _, dial = trained
+    dial["worse"] = 0.0
+    cells = with_stored_critics
+    with_three_runs(cells[0])
+    selection = cell_selection.Selection("short", cells=",".join(cell.id for cell in cells))
+    planned = plan(selection, tmp_path, 3)
+    [gate] = [gate for gate in planned.gates if gate.chosen]
+    verdicts = train_and_judge(open_stored(selection, tmp_path, 3))
+    detectable = {name: verdict.visible_fraction for name, verdict in verdicts.items()}
+    assert detectable[cells[0].id] is None
+    for name, drop in [*gate.cells.items(), *gate.groups.items()]:
+        assert drop == (detectable[name] and pytest.approx(detectable[name])), name
+    for name, factor in gate.critics.items():
+        assert factor == (detectable[name] and pytest.approx(np.exp(detectable[name]))), name
+    assert "one look" not in planned.description

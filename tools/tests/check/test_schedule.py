@@ -1,0 +1,96 @@
+"""How long many runs take: exact where lengths are known, a range where they vary."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rlregress.check import baseline_runs, schedule, session_planning
+from rlregress.check.cell_selection import Selection
+from rlregress.check.schedule import compute_makespan, length_ratios, lower_bound, predict_makespan
+from rlregress.report import plan_text
+
+
+@pytest.mark.parametrize(
+    ("lengths", "workers", "seconds"),
+    # Graham's example, where 6 is possible, and the longest last
+    [([], 2, 0.0), ([5.0], 4, 5.0), ([3.0, 3.0, 2.0, 2.0, 2.0], 2, 7.0),
+     ([2.0, 2.0, 2.0, 3.0, 3.0], 2, 7.0), ([1.0, 1.0, 1.0, 3.0], 2, 4.0),
+     ([3.0, 1.0, 1.0, 1.0], 2, 3.0)],
+)  # fmt: skip
+def test_the_next_run_starts_on_the_first_free_worker(lengths, workers, seconds):
+    """Runs start in their order, whatever their lengths."""
+    assert compute_makespan(lengths, workers) == seconds
+
+
+def test_no_order_is_faster_than_the_bound():
+    """The best of all orders of six runs equals the bound, and so does longest first."""
+    lengths = [7.0, 6.0, 5.0, 3.0, 2.0, 1.0]
+    ends = [compute_makespan(order, 2) for order in itertools.permutations(lengths)]
+    assert lower_bound(lengths, 2) == min(ends) == 12.0
+    assert compute_makespan(lengths, 2) == 12.0 < max(ends) == 15.0
+    assert lower_bound(lengths, 100) == 7.0
+
+
+def test_a_prediction_is_exact_where_lengths_do_not_vary():
+    """Longest first, in whatever order they are given."""
+    prediction = predict_makespan([1.0, 1.0, 3.0, 1.0], [(1.0,)] * 4, 2)
+    assert prediction.seconds == prediction.low == prediction.high == prediction.bound == 3.0
+
+
+def test_a_prediction_has_the_spread_of_recorded_runs():
+    """A single run has the drawn length; the lengths of many average out."""
+    ratios = (0.5, 1.5)
+    alone = predict_makespan([100.0], [ratios], 1)
+    many = predict_makespan([1.0] * 400, [ratios] * 400, 1)
+    assert (alone.low, alone.high) == (50.0, 150.0)
+    assert 340 < many.low < many.seconds < many.high < 460
+
+
+@pytest.mark.parametrize("expected", [[], [3.0, 0.0]])
+def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
+    """A length of 0 means that no stored run tells."""
+    assert predict_makespan(expected, [(1.0,)] * len(expected), 2) is None
+
+
+def test_lengths_vary_as_the_stored_runs_of_a_cell():
+    """Each over the mean of its cell and budget; without stored runs as the framework's others."""
+    baselines = baseline_runs.load_all_baselines()
+    for stored in baselines:
+        expected = []
+        for baseline in baselines:  # of one budget or several
+            if replace(baseline.cell, budget=stored.cell.budget) == stored.cell:
+                seconds = np.array([run.time.cpu_seconds for run in baseline.runs])
+                expected += list(seconds / seconds.mean())
+        assert length_ratios(stored.cell, baselines) == pytest.approx(expected)
+    cell = replace(baselines[0].cell, environment="Ant-v4", hyperparameters="sb3", budget="full")
+    group = [stored for stored in baselines if stored.cell.group == cell.group]
+    assert len(length_ratios(cell, baselines)) == sum(len(stored.runs) for stored in group) > 10
+    assert length_ratios(cell, []) == (1.0,)
+
+
+def test_drawn_lengths_have_ratios_of_the_same_cell():
+    """Drawn lengths are the expected ones times a ratio, with the right mean."""
+    ratios = [(0.5, 1.5), (1.0,)] * 3000
+    sample = schedule.draw_lengths([10.0, 1.0] * 3000, ratios, np.random.default_rng(1))
+    assert set(sample) == {5.0, 15.0, 1.0}
+    assert np.mean(sample[::2]) == pytest.approx(10.0, abs=0.5)
+
+
+@pytest.mark.nightly
+def test_a_plan_says_when_the_last_run_ends(tmp_path):
+    """The end lies between the bound and the time of one worker."""
+    selection = Selection("short", ("sb3",), cells="sb3-ppo-*")
+    single_worker = session_planning.plan_session(selection, 2, str(tmp_path), workers=1).makespan
+    planned = session_planning.plan_session(selection, 2, str(tmp_path), workers=2)
+    two = planned.makespan
+    runs = sum(cell.undone for cell in planned.cells)
+    assert single_worker.bound == pytest.approx(planned.seconds + runs * schedule.STARTUP_SECONDS)
+    assert two.bound == pytest.approx(single_worker.bound / 2)
+    assert two.bound <= two.seconds < single_worker.seconds
+    [line] = [line for line in plan_text.lines(planned, 2) if line.startswith("makespan")]
+    assert f"time until the last run ends, with 2 at a time: {two.seconds / 60:.1f} min" in line
+    assert line.endswith(f"no order of the runs takes less than {two.bound / 60:.1f}")

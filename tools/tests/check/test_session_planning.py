@@ -1,0 +1,298 @@
+"""The length of a session is estimated from stored runs, corrected by measurements."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from rlregress import evidence, suite
+from rlregress.check.cell_selection import Selection
+from rlregress.check.judging import expected_new_runs, seconds_to_do
+from rlregress.inside import run_record
+from rlregress.model.quantities import percent
+from rlregress.progress import stored_durations
+from rlregress.report import plan_text
+from tools.tests.nightly import every
+from tools.tests.training.test_records import content
+
+from .working import open_stored, plan, run_whole_session
+
+CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
+#: seconds in which the process of a run starts.
+START = stored_durations().start
+SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
+
+
+pytestmark = pytest.mark.usefixtures("uncollected_tests")
+
+
+@pytest.fixture(autouse=True)
+def no_runs_of_this_checkout(tmp_path, monkeypatch):
+    """A plan without --store counts the runs of an empty folder, not those of an earlier gate."""
+    monkeypatch.setattr(suite, "workplace", lambda: tmp_path)
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Return two runs each of two cells of PPO and one of SAC, none of them done."""
+    return open_stored(SELECTION, tmp_path, 2)
+
+
+def list_group_cells(session, group):
+    """Return the cells of a group, with the estimate of one run."""
+    return {c.id: session.estimated_seconds(c) for c in session.cells if c.group == group}
+
+
+def test_without_a_measurement_the_stored_runs_tell(session):
+    """Nothing is done: two runs of every cell, each a start and as long as the stored ones."""
+    estimates = list_group_cells(session, "sb3-ppo") | list_group_cells(session, "sb3-sac")
+    assert len(estimates) == 3
+    assert min(estimates.values()) > 0
+    assert seconds_to_do(session, []) == pytest.approx(2 * sum(estimates.values()) + 6 * START)
+
+
+def test_runs_of_the_same_algorithm_correct_the_estimate(session):
+    """PPO takes three times as long here, SAC twice: each is what its own runs say."""
+    ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
+    ppo_run, [(sac_id, seconds)] = next(iter(ppo.items())), sac.items()
+    measured = [(ppo_run[0], 3 * ppo_run[1]), (sac_id, 2 * seconds)]
+    expected = 2 * (3 * sum(ppo.values()) + 2 * seconds)
+    assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
+
+
+def test_runs_of_other_algorithms_correct_the_estimate(session):
+    """Only PPO is measured, one run as estimated and one at three times: SAC takes twice."""
+    ppo, sac = list_group_cells(session, "sb3-ppo"), list_group_cells(session, "sb3-sac")
+    longest = max(ppo, key=ppo.__getitem__)
+    measured = [(longest, ppo[longest]), (longest, 3 * ppo[longest])]
+    expected = 2 * 2 * (sum(ppo.values()) + sum(sac.values()))
+    assert seconds_to_do(session, measured) == pytest.approx(expected + 6 * START)
+
+
+def test_further_looks_count_as_far_as_they_are_expected(tmp_path):
+    """Expected runs of later looks count before the first look is over."""
+    open_one = open_stored(SELECTION, tmp_path)
+    first = sum(START + run_seconds for _, run_seconds in open_one.estimate_remaining([]))
+    further = {
+        cell: expected_new_runs(open_one, cell, open_one.looks) - open_one.looks.run_counts[0]
+        for cell in open_one.cells
+    }
+    assert max(further.values()) > 0
+    expected = sum(runs * open_one.estimated_seconds(cell) for cell, runs in further.items())
+    assert seconds_to_do(open_one, []) == pytest.approx(first + expected)
+
+
+def _write(session, cell, seconds, status="finished"):
+    job = session.cell_jobs(cell)[0]
+    path = session.store.path(job)
+    path.parent.mkdir(parents=True)
+    failure = "" if status == "finished" else "NaN"
+    record = {"status": status, "failure": failure, "time": {"wall_seconds": seconds}}
+    run_record.write(path, content(job) | record)
+
+
+def _find_cost(planned):
+    """Return the line that says how long the session takes."""
+    [line] = [line for line in plan_text.lines(planned, 2) if "core-minutes" in line]
+    return line
+
+
+@pytest.mark.nightly
+def test_a_plan_goes_by_the_runs_that_are_done(session, tmp_path):
+    """One run at four times the estimate multiplies the remaining estimate by four, and says so."""
+    first = plan(SELECTION, tmp_path, 2)
+    assert "as fast as the stored runs; a busy or slower machine" in _find_cost(first)
+    cell = session.cells[0]
+    estimate = session.estimated_seconds(cell)
+    _write(session, cell, 4 * estimate)
+    _write(session, session.cells[1], 0.1, status="failed")
+    then = plan(SELECTION, tmp_path, 2)
+    remaining = first.seconds - estimate - session.estimated_seconds(session.cells[1])
+    assert (then.measured, then.seconds) == (1, pytest.approx(4 * remaining))
+    assert "at the speed of the 1 runs that are done" in _find_cost(then)
+
+
+def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection, trained, tmp_path):
+    """Its cells say so, a gate would only judge, and it is its own that is proposed."""
+    before = plan(stored_selection, tmp_path, must_detect=0.9)
+    assert (before.begun, before.wanted[-1].gate.name) == (False, "--seeds 5")
+    run_whole_session(stored_selection, tmp_path)
+    done, _ = trained
+    runs = Counter(cell for cell, _ in done)
+    then = plan(stored_selection, tmp_path, must_detect=0.9)
+    text = plan_text.lines(then, 1)
+    assert {cell.name: cell.done for cell in then.cells} == runs
+    for cell in then.cells:
+        assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in text
+    assert "every cell is decided: a check trains no more, and judges" in text
+    assert not any("core-minutes" in line or "makespan" in line for line in text)
+    assert text[-1].endswith(": sequential, which has begun, detects it")
+
+
+def test_a_plan_separates_minutes_of_tests_and_trainings(session, tmp_path):
+    """Tests and trainings each have their noun."""
+    planned = plan(SELECTION, tmp_path, 2)
+    for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
+        first = plan_text.answer(planned, 1, tests)[0]
+        assert re.search(rf" with one process: {minutes} for tests, \d+ minutes for tra", first)
+
+
+def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
+    """The smaller drop may be one of training returns alone; each is that of the gate's table."""
+    planned = plan(SELECTION, tmp_path, 2)
+    (gate,) = [gate for gate in planned.gates if gate.chosen]
+    either, alone = planned.detects["sb3"]["ppo"]
+    drops = {name: drop for name, drop in {**gate.cells, **gate.groups}.items() if drop}
+    assert either == min(drops.values())
+    assert alone == min(drop for name, drop in drops.items() if not name.endswith("training"))
+    line = plan_text.answer(planned, 1, 60.0)[-1]
+    assert line.startswith(f"  sb3: ppo {percent(either)} ({percent(alone)})")
+
+
+def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
+    """If every cell is decided, only tests take time."""
+    run_whole_session(stored_selection, tmp_path)
+    line = plan_text.answer(plan(stored_selection, tmp_path), 1, 120.0)[0]
+    assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
+
+
+@pytest.mark.parametrize(("looks", "until"), every(3, [(1, 10), (0, 5), (2, 20)]))
+def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_path, looks, until):
+    """The plan counts the missing runs of the next look of each undecided cell."""
+    _, dial = trained
+    # a loss that the group is long in doubt about
+    dial["loss"] = 0.3
+    session = open_stored(stored_selection, tmp_path)
+    before = (0, 5, 10)[looks]
+    for cell in session.cells:
+        for job in session.cell_jobs(cell)[:before]:
+            session.run_job(job)
+    cells = plan(stored_selection, tmp_path).cells
+    open_ = [cell for cell in cells if not cell.decided]
+    assert len(open_) > 1
+    # the last one of the next look, as another process may have done it first
+    cell = next(cell for cell in session.cells if cell.id == open_[0].name)
+    session.run_job(session.cell_jobs(cell)[until - 1])
+    planned = plan(stored_selection, tmp_path)
+    text = plan_text.lines(planned, 1)
+    remaining = {cell.name: until - before for cell in open_}
+    remaining[open_[0].name] -= 1
+    (done,) = [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id]
+    assert done == before + 1
+    for cell_plan in planned.cells:
+        ending = f", {20 - until} more if it is not decided by them" if until < 20 else ""
+        if cell_plan.name in remaining:
+            assert (cell_plan.until, cell_plan.undone) == (until, remaining[cell_plan.name])
+            beginning = f"  {cell_plan.name}: {cell_plan.undone} of {until} runs to do{ending}"
+            beginning += f", {cell_plan.seconds:.0f} CPU"
+            assert any(line.startswith(beginning) for line in text)
+    assert any(line.startswith(f"of the {'next' if looks else 'first'} look ") for line in text)
+
+
+@pytest.mark.nightly
+def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
+    stored_selection, trained, tmp_path, command
+):
+    """Another gate may detect the drop, with runs of fresh seeds."""
+    _, dial = trained
+    session = open_stored(stored_selection, tmp_path, 5)
+    session.run_job(session.cell_jobs(session.cells[0])[0])
+    planned = plan(stored_selection, tmp_path, 5)
+    five = next(gate for gate in planned.gates if gate.chosen)
+    many = next(gate for gate in planned.gates if gate.seeds == 20)
+    [group] = {cell.group for cell in session.cells}
+    share = (five.groups[group] + many.groups[group]) / 2
+    requested = f"plan --seeds 5 --must-detect {share:.3f}".split()
+    code, output, _ = command(
+        *requested, "--cells", stored_selection.cells, "--store", str(tmp_path)
+    )
+    common = output.splitlines()[-2]
+    assert code == 0
+    assert common.endswith(", with fresh seeds")
+    following = output.splitlines()[-1]
+    assert following.startswith(f"next: a drop of {100 * float(f'{share:.3f}'):g}% that the cells")
+    assert following.count("--seeds") <= 1
+    assert f"--first-seed 2000 --store {tmp_path}" in following
+
+
+GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
+
+
+@pytest.mark.parametrize(
+    ("options", "following"),
+    every(3, [(["--single-look", "--environment", "Hopper-v4"],
+               f"{GATE} --environment Hopper-v4 --single-look"),
+              (["--must-detect", "20%"], f"{GATE} --seeds 5"), ([], GATE)]),
+)  # fmt: skip
+def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
+    """The last line repeats the options, or those of the cheapest sufficient gate."""
+    code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
+    assert (code, output.splitlines()[-1]) == (0, following)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("options", [["--single-look"], ["--seeds", "3"]])
+def test_the_gate_that_is_proposed_is_the_one_that_follows(command, options):
+    """The next command is the sufficient gate, not the requested one."""
+    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo", "--must-detect", "9.6%"]
+    _, output, _ = command(*requested, *options)
+    lines = [line for line in output.splitlines() if "detects it at the lowest cost" in line]
+    named = {line.partition(": ")[2].partition(" detects it")[0] for line in lines}
+    following = [line for line in output.splitlines() if line.startswith("next: ")]
+    assert len(following) == len(named) > 0
+    for name in named:
+        option = "" if name == "sequential" else f" {name}"
+        assert any(line.endswith(f"{GATE.removeprefix('next: ')}{option}") for line in following)
+
+
+@pytest.mark.nightly
+def test_a_gate_for_one_of_two_drops_says_which(command, stored_selection):
+    """If no gate detects a drop in any one cell, the next step is labelled with the common drop."""
+    code, output, _ = command("plan", "--cells", stored_selection.cells, "--must-detect", "30%")
+    assert code == 0
+    assert "none of these checks detects it in every one" in output
+    *_, proposal, following = output.splitlines()
+    assert not proposal.startswith("next: ")
+    assert following.startswith("next: a drop of 30% that the cells of a group have in common")
+
+
+@pytest.mark.nightly
+def test_a_plan_that_proposes_two_gates_names_both(command):
+    """One for a drop in any cell, another for one in common, each with what it sees."""
+    code, output, _ = command("plan", "--framework", "sb3", "--must-detect", "12%")
+    (any_one, single_command), (common, common_command) = [
+        line.removeprefix("next: ").rsplit(": ", 1) for line in output.splitlines()[-2:]
+    ]
+    assert code == 0
+    assert any_one.startswith("a drop of 12% in any one cell")
+    assert common.startswith("a drop of 12% that the cells of a group have in common")
+    assert common_command == "rlregress check --budget short --framework sb3"
+    assert single_command == f"{common_command} --seeds 20"
+
+
+@pytest.mark.nightly
+def test_a_plan_proposes_no_insufficient_gate(command):
+    """The plan ends with the missing runs; a study is launched on many machines instead."""
+    requested = ["plan", "--framework", "sb3", "--algorithm", "ppo"]
+    _, output, _ = command(*requested, "--must-detect", "5.1%")
+    assert "next:" not in output
+    _, output, _ = command(*requested, "--cells", "thesis")
+    assert output.splitlines()[-1].startswith(
+        "next: rlregress runs launch --budget full --framework sb3 --algorithm ppo"
+    )
+
+
+def test_only_runs_of_this_session_are_measured():
+    """A run that was in the store already, and one that failed, do not tell how long runs take."""
+    records = [
+        ("trained", "finished", 61.5),
+        ("kept", "finished", 0.02),
+        ("failed", "failed", 61.5),
+    ]
+    entries = [
+        {"seconds": seconds, "record": {"cell": id, "status": status, "time": {"wall_seconds": 60}}}
+        for id, status, seconds in records
+    ]
+    assert evidence.list_trained_runs([*entries, {"seconds": 1.0}]) == [("trained", 61.5)]

@@ -1,0 +1,145 @@
+"""The runs of a session, wave by wave: those that undecided cells need, and then the verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from rlregress.check.cell_selection import Selection
+from rlregress.check.judging import train_and_judge
+from rlregress.check.session_waves import build_next_wave, current_standing
+from rlregress.model.cells import CellVerdict
+from rlregress.model.verdict import REGRESSED
+from rlregress.report import waves_text
+from tools.tests.nightly import every
+
+from .working import SessionEnded, open_stored, run_whole_session
+
+
+def run_waves(session) -> list:
+    """Do wave after wave until none is left; the waves."""
+    waves = []
+    while (wave := build_next_wave(session)) is not None:
+        waves.append(wave)
+        for job in wave.undone:
+            session.run_job(job)
+    return waves
+
+
+@pytest.mark.parametrize(
+    ("loss", "sizes"), every(3, [(0.2, [15, 5, 10]), (0.0, [15]), (0.3, [15, 15, 20])])
+)
+def test_waves_do_the_runs_of_a_session_and_come_to_its_verdicts(
+    stored_selection, trained, tmp_path, loss, sizes
+):
+    """No run more and none less than a gate does, and what the gate says of the same store."""
+    done, dial = trained
+    dial["loss"] = loss
+    alone = run_whole_session(stored_selection, tmp_path / "a")
+    once = Counter(done)
+    done.clear()
+    session = open_stored(stored_selection, tmp_path / "b")
+    waves = run_waves(session)
+    assert Counter(done) == once
+    assert [wave.number for wave in waves] == [1, 2, 3][: len(sizes)]
+    assert [len(wave.jobs) for wave in waves] == [len(wave.undone) for wave in waves] == sizes
+    done.clear()
+    reopened = open_stored(stored_selection, tmp_path / "b")
+    assert train_and_judge(session) == train_and_judge(reopened) == alone
+    assert done == []
+
+
+def test_a_wave_has_the_runs_of_undecided_cells_alone(stored_selection, trained, tmp_path):
+    """A cell that is decided at the first look has no run in the second wave."""
+    _, dial = trained
+    dial["loss"] = 0.2
+    session = open_stored(stored_selection, tmp_path)
+    _, second, *_ = run_waves(session)
+    verdicts = {
+        name: v for name, v in train_and_judge(session).items() if isinstance(v, CellVerdict)
+    }
+    decided = {name for name, verdict in verdicts.items() if verdict.look == 1}
+    trained_again = {job.cell.id for job in second.jobs}
+    assert decided
+    assert trained_again == set(verdicts) - decided
+    assert second.cells == len(trained_again)
+    assert {job.seed for job in second.jobs} == set(range(1005, 1010))
+
+
+@pytest.mark.nightly
+def test_ended_at_any_moment_a_wave_is_gone_on_with(stored_selection, trained, tmp_path):
+    """Ended after every seventh run, waves do no run twice and list the same runs, fewer to do."""
+    done, dial = trained
+    dial["loss"] = 0.3
+    undisturbed = run_waves(open_stored(stored_selection, tmp_path / "a"))
+    once = Counter(done)
+    done.clear()
+    jobs_by_wave = {}
+    while True:
+        dial["left"] = 7
+        session = open_stored(stored_selection, tmp_path / "b")
+        try:
+            wave = build_next_wave(session)
+            if wave is not None:
+                assert jobs_by_wave.setdefault(wave.number, wave.jobs) == wave.jobs
+                done_jobs = [job for job in wave.jobs if (job.cell.id, job.seed) in done]
+                assert len(wave.undone) == len(wave.jobs) - len(done_jobs)
+            run_waves(session)
+        except SessionEnded:
+            continue
+        break
+    assert jobs_by_wave == {wave.number: wave.jobs for wave in undisturbed}
+    assert Counter(done) == once
+    assert set(once.values()) == {1}
+
+
+def test_the_standing_after_each_wave_is_reported(stored_selection, trained, tmp_path):
+    """A regressed cell stays regressed, with its reason; the next wave has the undecided cells."""
+    _, dial = trained
+    dial["loss"] = 0.3
+    session = open_stored(stored_selection, tmp_path)
+    assert current_standing(session) is None
+    assert waves_text.describe_standing(None) == []
+    fallen: set[str] = set()
+    while (wave := build_next_wave(session)) is not None:
+        current = current_standing(session)
+        if current is not None:
+            assert current.look == wave.number - 1
+            assert set(current.undecided) == {job.cell.id for job in wave.jobs}
+            assert not set(current.undecided) & set(current.verdicts)
+            fallen |= {n for n, v in current.verdicts.items() if v.verdict == REGRESSED}
+            text = waves_text.describe_standing(current)
+            assert text[-1].endswith(f"; undecided: {', '.join(current.undecided)}")
+        for job in wave.undone:
+            session.run_job(job)
+    last = current_standing(session)
+    assert last is not None
+    assert last.undecided == ()
+    verdicts = train_and_judge(session)
+    assert last.verdicts == verdicts
+    regressed = {name for name, verdict in verdicts.items() if verdict.verdict == REGRESSED}
+    assert fallen <= regressed != set()
+    for name in regressed:
+        assert f"{name} regressed: {verdicts[name].reason}" in waves_text.describe_standing(last)
+
+
+def test_a_damaged_record_puts_its_run_into_a_wave_again(stored_selection, trained, tmp_path):
+    """It counts as not done, in the wave that it belongs to."""
+    session = open_stored(stored_selection, tmp_path)
+    first, *_ = run_waves(session)
+    session.store.path(first.jobs[2]).write_text("{")
+    wave = build_next_wave(open_stored(stored_selection, tmp_path))
+    assert wave is not None
+    assert (wave.number, wave.jobs, wave.undone) == (1, first.jobs, (first.jobs[2],))
+
+
+def test_runs_that_are_not_judged_are_one_wave(tmp_path):
+    """All of them, as the budget says."""
+    smoke = Selection("smoke", environments=["InvertedPendulum-v4"], frameworks=["sb3"])
+    session = open_stored(smoke, tmp_path, 2)
+    wave = build_next_wave(session)
+    assert wave is not None
+    assert (wave.number, wave.total, len(wave.jobs)) == (1, 1, 2 * len(session.cells))
+    assert wave.jobs == wave.undone
+    assert current_standing(session) is None

@@ -1,0 +1,132 @@
+"""Episodes of trained policies in environments of two versions."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from gymnasium.envs.classic_control import CartPoleEnv, PendulumEnv
+
+from rlregress import suite
+from rlregress.inside import physics_worker
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade import physics_comparison
+from rlregress.upgrade.entries import list_environments
+
+POLICIES = {path.stem: path for path in physics_comparison.policies()}
+
+
+def test_every_stored_policy_says_where_it_comes_from():
+    """Small files, of numbers and one text alone."""
+    assert POLICIES
+    assert sum(path.stat().st_size for path in POLICIES.values()) < 200_000
+    for name, path in POLICIES.items():
+        stored = np.load(path, allow_pickle=False)
+        about = json.loads(str(stored["about"]))
+        assert about["environment"] == name
+        assert about["versions"]["gymnasium"]
+        assert suite.baselines() in path.parents
+
+
+@pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
+def test_a_policy_is_the_one_that_was_trained(name):
+    """It earns the stored mean return."""
+    played = physics_worker.episodes(str(POLICIES[name]), 20)
+    trained = json.loads(str(np.load(POLICIES[name])["about"]))["mean_return"]
+    assert played["begins"][0] == 0
+    assert len(played["returns"]) == 20
+    spread = np.std(played["returns"]) / np.sqrt(20)
+    assert np.mean(played["returns"]) == pytest.approx(trained, abs=6 * spread + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "method", "change"),
+    [
+        ("CartPole-v1", CartPoleEnv, "reset", lambda env: setattr(env, "gravity", 9.9)),
+        ("Pendulum-v1", PendulumEnv, "reset", lambda env: setattr(env, "m", 1.1)),
+    ],
+)
+def test_another_physics_is_the_step_at_which_episodes_part(
+    monkeypatch, name, kind, method, change
+):
+    """With the episode, and the returns of both."""
+    file = str(POLICIES[name])
+    before, repeated = (physics_worker.episodes(file, 5) for _ in range(2))
+    reset = getattr(kind, method)
+
+    def changed_method(self, **given):
+        change(self)
+        return reset(self, **given)
+
+    monkeypatch.setattr(kind, method, changed_method)
+    after = physics_worker.episodes(file, 5)
+    same, changed = (
+        physics_comparison.compare_physics({name: before}, {name: x})[0] for x in (repeated, after)
+    )
+    assert not same.differs
+    assert not same.returns
+    assert changed.differs
+    assert changed.at_first > 0
+    assert changed.returns.startswith("episode 1 of 5; mean returns ")
+    (entry,) = list_environments([changed])
+    assert entry.state == "differs"
+    assert changed.returns in entry.reason
+
+
+def test_a_later_episode_is_named():
+    """Rows are numbered over all episodes, and the report names the episode."""
+    rows = [[0.0, float(n)] for n in range(6)]
+    old = {"rows": [*rows, rows[0]], "begins": [0, 3, 6], "returns": [1.0, 2.0, 1.5]}
+    moved_rows = [*rows[:4], [0.0, 9.0], rows[5], [0.0, 99.0]]
+    new = {**old, "rows": moved_rows, "returns": [1.0, 3.0, 2.0]}
+    (difference,) = physics_comparison.compare_physics({"x": old}, {"x": new})
+    assert (difference.step, difference.largest) == (4, 5.0)
+    assert difference.returns.startswith("episode 2 of 3; mean returns 1.5 and 2, difference ")
+
+
+@pytest.mark.nightly
+def test_both_sides_play_every_policy(tmp_path):
+    """In a process of theirs, with the installed versions."""
+    runtime = Runtime("old", python=sys.executable)
+    played = physics_comparison.play_environments(
+        runtime, tmp_path / "physics.json", ["CartPole-v1"]
+    )
+    named = {f"{name} under a trained policy" for name in POLICIES}
+    assert played.keys() == {"CartPole-v1", *named}
+    assert not any("error" in rows for rows in played.values())
+
+
+class _Pole(CartPoleEnv):
+    """An environment whose observations or rewards are of another type."""
+
+    def __init__(self, observation=np.float32, reward=float):
+        super().__init__()
+        self._observation, self._reward = observation, reward
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation.astype(self._observation), self._reward(reward), *rest
+
+
+@pytest.mark.parametrize(
+    ("types", "words"),
+    [
+        ({"observation": np.float64}, "observation: float64 array 4 where the old version has f"),
+        ({"reward": np.float64}, "reward: float64 scalar where the old version has float"),
+        ({}, ""),
+    ],
+)
+def test_observations_and_rewards_of_another_type_differ(monkeypatch, types, words):
+    """The numbers are the same; the type is named, and the environment counts as different."""
+    environments = iter([_Pole(), _Pole(**types)])
+    monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(environments))
+    old, new = (physics_worker.trajectory("x", 30) for _ in range(2))
+    assert old["rows"] == new["rows"]
+    (difference,) = physics_comparison.compare_physics({"x": old}, {"x": new})
+    assert difference.types.startswith(words)
+    assert difference.differs == bool(words)
+    (entry,) = list_environments([difference])
+    assert (entry.state == "differs") == bool(words)
+    assert words in entry.reason

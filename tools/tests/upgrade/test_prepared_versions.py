@@ -1,0 +1,676 @@
+"""Runtimes are resolved before anything is installed, and stand on common ground.
+
+The resolver and installer are the real ones, on an index of small packages in a folder.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import subprocess
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.upgrade import (
+    cached_folders,
+    closures,
+    dependencies,
+    distribution_metadata,
+    installed,
+    installer,
+    known_good_pins,
+    prepared_versions,
+    requested,
+    state,
+    version_resolution,
+    wheels,
+)
+from rlregress.upgrade.resolved import ResolvedPair, with_versions
+from tools.tests.nightly import every
+
+SB3 = frameworks.get("sb3")
+PACKAGE = SB3.framework.packages[0]
+
+
+@pytest.fixture(autouse=True)
+def _needs_nothing(cache, tmp_path_factory, monkeypatch):
+    """An empty cache, no stacks, and a library that needs nothing."""
+    # what the installer knows of the interpreter is learnt once
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "uv"))
+    monkeypatch.setattr(known_good_pins, "stacks", lambda: [])
+    monkeypatch.setattr(dependencies, "_declared", lambda: [])
+
+
+def wheel(folder, name, version, *rows, text="VERSION = {version!r}\n", tag="py3-none-any"):
+    """A wheel with one module that says its version."""
+    stem = name.replace("-", "_")
+    info = f"{stem}-{version}.dist-info"
+    lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+    content = {
+        f"{stem}/__init__.py": text.format(version=version),
+        f"{info}/METADATA": "\n".join([*lines, *(f"Requires-Dist: {r}" for r in rows), ""]),
+        f"{info}/WHEEL": f"Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: {tag}\n",
+    }
+    record = "".join(f"{path},,\n" for path in [*content, f"{info}/RECORD"])
+    path = folder / f"{stem}-{version}-{tag}.whl"
+    with zipfile.ZipFile(path, "w") as file:
+        for name_, text_ in {**content, f"{info}/RECORD": record}.items():
+            file.writestr(name_, text_)
+    return path
+
+
+@pytest.fixture
+def publish(tmp_path, monkeypatch):
+    """Publish a package: name, version, what it needs."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("UV_DEFAULT_INDEX", (tmp_path / "empty").as_uri())
+    monkeypatch.setenv("UV_FIND_LINKS", str(folder))
+    return lambda name, version, *rows: wheel(folder, name, version, *rows)
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch):
+    """Install a package below the versions."""
+    monkeypatch.syspath_prepend(str(tmp_path / "base"))
+
+    def install(name, version, origin="", *rows):
+        for old in (tmp_path / "base").glob(f"{name}-*"):
+            (old / "METADATA").unlink()
+            old.rename(old.with_suffix(".gone"))
+        folder = tmp_path / "base" / f"{name}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
+        lines += [f"Requires-Dist: {row}" for row in rows]
+        (folder / "METADATA").write_text("\n".join([*lines, ""]))
+        if origin:
+            (folder / "direct_url.json").write_text(json.dumps({"url": origin}))
+
+    return install
+
+
+def resolve(old, new, adapters=()):
+    """Return both versions, resolved and not yet installed."""
+    versions = requested.parse(old), requested.parse(new)
+    return with_versions(*versions, list(adapters), cached_folders.silent)
+
+
+def pair(old, new, adapters=()):
+    """Return both versions; what lies in the overlay of each, name -> version."""
+    versions = [
+        prepared_versions.prepare_version(version, adapters)
+        for version in resolve(old, new, adapters)
+    ]
+    return versions, [content(version) for version in versions]
+
+
+def resolved(old, new, adapters=()):
+    """Return both versions before they are installed; of each, name -> version of what would be."""
+    versions = resolve(old, new, adapters)
+    rows = [version.versions.missing_rows if version.versions else [] for version in versions]
+    return versions, [dict(row.split("==") for row in version) for version in rows]
+
+
+def content(version):
+    """Name -> version of what lies in the overlay of a version."""
+    folder = Path(version.runtime.paths[0]) if version.how == "overlay" else None
+    return (
+        {n: d.version for n, d in distribution_metadata.in_folder(folder).items()} if folder else {}
+    )
+
+
+def import_versions(version, *names):
+    """Return the versions that an interpreter of a version imports."""
+    code = "import importlib, sys\n"
+    code += "print([importlib.import_module(n).VERSION for n in sys.argv[1:]])"
+    return run_on(version, "-c", code, *names)
+
+
+def run_on(version, *arguments):
+    """Return what an interpreter of a version prints."""
+    command, environment = [version.runtime.python, *arguments], version.runtime.environment()
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.strip()
+
+
+# -- what a version is ---------------------------------------------------------------------------
+
+
+def test_only_what_differs_is_installed(publish, base):
+    """An installed version that fits is no part of the overlay; another goes in front of it.
+
+    The output says so, and a process on the version imports what was installed for it.
+    """
+    base("below", "2.0")
+    base("fits", "1.0")
+    for name, version in (("below", "1.0"), ("below", "2.0"), ("fits", "1.0"), ("fits", "2.0")):
+        publish(name, version)
+    publish("a", "9", "below<2", "fits", "nowhere>1")
+    publish("nowhere", "2")
+    (version, _), (overlay, _) = pair("a==9", "installed")
+    assert version.how == "overlay"
+    assert overlay == {"a": "9", "below": "1.0", "nowhere": "2"}
+    assert "  with below 1.0 instead of 2.0" in version.lines
+    assert import_versions(version, "a", "below") == "['9', '1.0']"
+
+
+def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
+    """A version that pins the installed versions is the installed environment."""
+    base("below", "1.0")
+    publish("below", "1.0")
+    (version, _), _ = pair("below==1.0", "installed")
+    assert version.how == "installed"
+    assert not (cache / "overlays").exists()
+
+
+def test_a_side_is_made_once(publish, monkeypatch):
+    """An earlier version is found without a resolver, an installer and a network."""
+    publish("a", "9", "b")
+    publish("b", "1")
+    (first, _), _ = pair("a==9", "installed")
+    monkeypatch.setattr(installer, "run", None)
+    (second, _), _ = pair("a==9", "installed")
+    assert (first.cached, second.cached) == (False, True)
+    assert first.runtime.paths[0] == second.runtime.paths[0]
+
+
+def test_another_base_is_another_side(publish, base):
+    """A version that was made on other versions is not put on these."""
+    for version in ("1.0", "2.0"):
+        publish("below", version)
+    publish("a", "9", "below")
+    for version in ("1.0", "2.0"):
+        base("below", version)
+        assert pair("a==9", "installed")[1][0] == {"a": "9"}
+
+
+def test_another_torch_takes_an_environment_of_its_own(publish):
+    """An overlay cannot hold another torch, and the output says that this is why."""
+    publish("torch", "0.0.1")
+    publish("a", "9")
+    (version, _), _ = pair("torch==0.0.1 a==9", "installed")
+    assert version.how == "environment"
+    assert "because an overlay cannot hold another torch" in "\n".join(version.lines)
+    assert import_versions(version, "a", "torch") == "['9', '0.0.1']"
+
+
+def test_what_came_from_a_repository_stays(publish, base):
+    """No index has a development version: it is never replaced by a release."""
+    base("below", "2.0.dev1", "git+https://example.org/below", "other<9")
+    base("other", "1")
+    for name, version in (("below", "1.0"), ("below", "3.0"), ("other", "1"), ("other", "9")):
+        publish(name, version)
+    publish("a", "9", "below", "other")
+    assert resolved("a==9", "installed")[1][0] == {"a": "9"}
+
+
+def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
+    """Under another gymnasium the installed framework is asked, though it asks for a later one."""
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge"])
+    base("judge", "1")
+    publish("judge", "1", PACKAGE)
+    publish("gymnasium", "0.1")
+    for row in dependencies.list_requirements_of_fixed(
+        frozenset({PACKAGE}), frozenset({"gymnasium"})
+    ):
+        name = known_good_pins.name_of(row)
+        publish(name, installed.version(name))
+    publish(PACKAGE, "99", "gymnasium")
+    (version, _), (overlay, _) = pair("gymnasium==0.1", "installed", [SB3])
+    assert overlay == {"gymnasium": "0.1"}
+    assert f"although {PACKAGE}" in "\n".join(version.lines)
+
+
+def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
+    """A package that measures is taken in a version that fits the NumPy of the upgrade."""
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge"])
+    base("judge", "2")
+    base("below", "2")
+    publish("judge", "1", "below<2")
+    publish("judge", "2", "below>=2")
+    publish("below", "1")
+    publish("below", "2")
+    assert resolved("below==1", "installed")[1][0] == {"below": "1", "judge": "1"}
+
+
+def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
+    """A version for which the suite's own needs cannot be met is made all the same, and says so."""
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge>=2"])
+    publish("judge", "2", "below>=2")
+    publish("below", "1")
+    (version, _), (overlay, _) = resolved("below==1", "installed")
+    assert overlay == {"below": "1"}
+    assert "not all that the suite needs fits: " in "\n".join(version.versions.notes)
+
+
+def test_a_lock_file_is_taken_at_its_word(publish, tmp_path):
+    """Pins that contradict each other were chosen by its owner: they are installed, and named."""
+    publish("a", "9", "below<1")
+    publish("below", "2")
+    path = tmp_path / "lock.txt"
+    path.write_text("a==9\nbelow==2\n")
+    (version, _), (overlay, _) = pair(str(path), "installed")
+    assert overlay == {"a": "9", "below": "2"}
+    assert "although a 9 asks for below<1, not 2" in "\n".join(version.lines)
+    publish("c", "1", "between")
+    publish("between", "1", "below<1")
+    path.write_text("c==1\nbelow==2\n")
+    (version, _), (overlay, _) = resolved(str(path), "installed")
+    assert overlay == {"c": "1", "below": "2"}
+    assert "the pins of the lock file contradict each other" in "\n".join(version.versions.notes)
+
+
+# -- both versions -------------------------------------------------------------------------------
+
+#: versions of x and y that a==9 and a==10 admit, and what both versions then have of each.
+GROUNDS = {
+    "one caps": ((("x<2",), ("x",)), {"x": "1"}, {"x": "1"}),
+    "each caps another one": ((("x<2", "y"), ("x", "y<2")), {"x": "1", "y": "1"}, None),
+    "both as installed": ((("x", "y"), ("x", "y")), {}, None),
+    "only one needs it": ((("x<2",), ()), {"x": "1"}, None),
+    "only the other needs it": (((), ("x<2",)), {"x": "1"}, None),
+}
+
+
+@pytest.fixture
+def two_versions(publish, base):
+    """Return a function that publishes a==9 and a==10, which need these of x and y."""
+    for name in ("x", "y"):
+        base(name, "2")
+        publish(name, "1")
+        publish(name, "2")
+
+    def publish_both(nine, ten):
+        publish("a", "9", *nine)
+        publish("a", "10", *ten)
+
+    return publish_both
+
+
+@pytest.mark.parametrize("case", every(3, [*GROUNDS]))
+def test_both_sides_stand_on_the_same_versions(two_versions, case):
+    """Only pinned packages differ where their ranges have a version in common."""
+    (nine, ten), old, new = GROUNDS[case]
+    two_versions(nine, ten)
+    versions, overlays = resolved("a==9", "a==10")
+    assert overlays == [{"a": "9", **old}, {"a": "10", **(old if new is None else new)}]
+    assert not versions[0].versions.notes
+
+
+def test_what_cannot_be_the_same_is_said(two_versions):
+    """Ranges without a common version part the versions in that package, and in no other."""
+    two_versions(("x<2", "y"), ("x>=2", "y<2"))
+    versions, overlays = resolved("a==9", "a==10")
+    assert overlays == [{"a": "9", "x": "1", "y": "1"}, {"a": "10", "y": "1"}]
+    assert all("x (1 and 2)" in version.versions.notes[0] for version in versions)
+
+
+def test_what_a_user_pins_is_left_apart(two_versions):
+    """A pin holds for its own version; the other one keeps what is installed."""
+    two_versions(("x",), ("x",))
+    assert resolved("a==9 x==1", "a==10")[1] == [{"a": "9", "x": "1"}, {"a": "10"}]
+
+
+# -- pins that do not fit ------------------------------------------------------------------------
+
+
+def test_a_pin_above_a_declared_range_is_run_all_the_same(publish):
+    """Upper bounds were declared before the later version was published: noted, and no error."""
+    publish("a", "9", "x<2", "y<2")
+    for name in ("x", "y"):
+        publish(name, "1")
+        publish(name, "2")
+    (version, _), (overlay, _) = pair("a==9 x==2", "installed")
+    assert overlay == {"a": "9", "x": "2", "y": "1"}
+    assert "  although a 9 asks for x<2, not 2" in version.lines
+
+
+def test_a_pin_below_a_declared_range_is_refused(publish):
+    """Two pins of which one needs a later version of the other are named."""
+    publish("a", "9", "x>=2")
+    publish("x", "1")
+    with pytest.raises(UserError, match="a==9 needs x>=2, and x==1 is pinned"):
+        resolved("a==9 x==1", "installed")
+
+
+def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
+    """Its versions are there beside the pin, unless the user pins others."""
+    stack = known_good_pins.Stack("a", ("x==1",), since="8", until="10", note="of its day")
+    monkeypatch.setattr(known_good_pins, "stacks", lambda: [stack])
+    for version in ("1", "2", "3"):
+        publish("x", version)
+    for version in ("8", "9", "10"):
+        publish("a", version, "x>=2")
+    assert resolved("a==9", "installed")[1][0] == {"a": "9", "x": "1"}
+    assert resolved("a==9 x==2", "installed")[1][0] == {"a": "9", "x": "2"}
+    assert resolved("a==10", "installed")[1][0] == {"a": "10", "x": "3"}
+
+
+# -- what is made once ---------------------------------------------------------------------------
+
+
+def test_a_wheel_with_misspelt_requirements_is_mended(publish):
+    """The installer accepts the mended wheel, which keeps all readable requirements."""
+    path = publish("a", "9", "x>=1.", "y<2", "?? what")
+    publish("x", "1")
+    publish("y", "1")
+    with pytest.raises(UserError):
+        resolved("a==9", "installed")
+    wheels._mend(path)
+    environment = installer._environment()
+    subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=environment)
+    _, (overlay, _) = resolved("a==9", "installed")
+    assert overlay == {"a": "9", "x": "1", "y": "1"}
+
+
+def test_an_overlay_has_the_bytecode_of_its_modules(publish):
+    """An import of a module that was installed for a version compiles nothing."""
+    publish("a", "9")
+    (old, _), _ = pair("a==9", "installed")
+    module = Path(old.runtime.paths[0]) / "a" / "__init__.py"
+    compiled = Path(importlib.util.cache_from_source(str(module)))
+    stamp = int.from_bytes(compiled.read_bytes()[8:12], "little")
+    assert stamp == int(module.stat().st_mtime)
+
+
+def test_an_environment_holds_what_the_library_needs(monkeypatch):
+    """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
+    monkeypatch.undo()
+    rows = dependencies.own([SB3], frozenset({PACKAGE}))
+    names = {known_good_pins.name_of(row) for row in rows}
+    assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
+    assert not names & {"torch", "torchrl", PACKAGE}
+    problem = version_resolution.make_problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
+    assert PACKAGE in problem.own
+    assert version_resolution.another_torch(requested.parse("torch==0.0.1"))
+    version = importlib.metadata.version("torch").partition("+")[0]
+    assert not version_resolution.another_torch(requested.parse(f"torch=={version}"))
+
+
+# -- what only one version installs ----------------------------------------------------------------
+
+#: prints, as JSON, what a process finds of a module and of the distribution of the same name.
+FINDS = """
+import importlib.metadata, importlib.util, json, sys
+{first}
+def finds(name):
+    found = []
+    try:
+        __import__(name)
+        found.append("import")
+    except ModuleNotFoundError as error:
+        assert error.name == name
+    if importlib.util.find_spec(name) is not None:
+        found.append("find_spec")
+    try:
+        importlib.metadata.version(name)
+        found.append("version")
+    except importlib.metadata.PackageNotFoundError:
+        pass
+    if any(d.metadata["Name"] == name for d in importlib.metadata.distributions()):
+        found.append("distributions")
+    return found
+
+def tell():
+    print(json.dumps([finds(name) for name in ("x", "y")]), flush=True)
+
+if __name__ == "__main__":
+    {start}
+"""
+ALL = ["import", "find_spec", "version", "distributions"]
+STARTED = {
+    "itself": ("", "tell()"),
+    "spawn": (
+        "import multiprocessing as m",
+        "p = m.get_context('spawn').Process(target=tell); p.start(); p.join()",
+    ),
+    "forkserver": (
+        "import multiprocessing as m",
+        "p = m.get_context('forkserver').Process(target=tell); p.start(); p.join()",
+    ),
+    "subprocess": (
+        "import subprocess",
+        "tell() if sys.argv[1:] else subprocess.run([sys.executable, __file__, 'again'])",
+    ),
+    "the backport of importlib.metadata": ("import importlib_metadata", "tell()"),
+}
+
+
+def finds(version, folder, started="itself"):
+    """Return what a process on a version finds of x and y."""
+    first, start = STARTED[started]
+    script = folder / "finds.py"
+    script.write_text(FINDS.format(first=first, start=start))
+    return json.loads(run_on(version, str(script)))
+
+
+def hiding(old, new, adapters=(), lend=()):
+    """Return both versions of an upgrade, with packages of only one hidden from the other."""
+    both = ResolvedPair(*resolve(old, new, adapters), frozenset(), tuple(adapters), {})
+    return prepared_versions.prepare_versions(both, cached_folders.silent, lend)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A cache and an index for all tests of hidden packages, whose versions are made once."""
+    index = tmp_path_factory.mktemp("index")
+    plot = "x; extra == 'plot'"
+    for package in (("y", "1"), ("x", "1", "y"), ("a", "9", "x"), ("a", "10", plot)):
+        wheel(index, *package)
+    return index
+
+
+@pytest.fixture
+def dropped(shared, publish, monkeypatch):
+    """Two versions of a package: the later one no longer requires x and what x requires."""
+    monkeypatch.setenv("UV_FIND_LINKS", str(shared))
+    monkeypatch.setenv(cached_folders.CACHE_VARIABLE, str(shared / "cache"))
+
+
+@pytest.mark.parametrize(
+    "started",
+    [pytest.param(s, marks=() if s == "subprocess" else pytest.mark.nightly) for s in STARTED],
+)
+def test_what_a_version_does_not_install_is_not_found(dropped, tmp_path, started):
+    """A process on its version, and every process that it starts, finds neither the module nor the
+    distribution; on the other version both are there."""
+    nine, ten = hiding("a==9", "a==10")
+    assert finds(nine, tmp_path, started) == [ALL, ALL]
+    assert finds(ten, tmp_path, started) == [[], []]
+
+
+def test_what_is_hidden_is_listed(dropped):
+    """The lines of a version name hidden requirements, and count the rest."""
+    nine, ten = hiding("a==9", "a==10")
+    assert (ten.hidden, ten.hidden_below, ten.hidden_by) == (("x",), ("y",), ("a 10",))
+    assert "  without x (and 1 that only they require): a 10 does not install them" in ten.lines
+    assert (nine.hidden, nine.hidden_below) == ((), ())
+    assert not any("without" in line for line in nine.lines)
+
+
+def test_what_one_version_requires_is_hidden_from_the_other(dropped):
+    """Also from the old version; requirements of an extra are there if it is requested."""
+    ten, nine = hiding("a==10", "a==9")
+    assert (ten.hidden, ten.hidden_below) == (("x",), ("y",))
+    assert (nine.hidden, nine.hidden_below) == ((), ())
+    for new in ("a[plot]==10", "A[Plot]==10"):
+        _, ten = hiding("a==9", new)
+        assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
+
+
+@pytest.mark.nightly
+def test_what_is_lent_is_found(dropped, tmp_path):
+    """A distribution that is lent is on both versions, with all that it requires."""
+    _, ten = hiding("a==9", "a==10", lend=["X"])
+    assert (ten.hidden, ten.hidden_below, finds(ten, tmp_path)) == ((), (), [ALL, ALL])
+    _, ten = hiding("a==9", "a==10", lend=["y"])
+    assert (ten.hidden, finds(ten, tmp_path)) == (("x",), [[], ALL])
+
+
+def test_only_what_is_there_can_be_lent(dropped):
+    """An unknown name is an error that lists the known ones."""
+    with pytest.raises(UserError, match="--lend names 'z', and neither version has a distribution"):
+        hiding("a==9", "a==10", lend=["x", "z"])
+
+
+def test_what_the_suite_needs_is_there(dropped, monkeypatch):
+    """Packages of the tracer and the probes are never hidden, and the lines report it."""
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["y"])
+    _, ten = hiding("a==9", "a==10")
+    assert (ten.hidden, ten.hidden_below) == (("x",), ())
+    assert "  although y stays: rlregress itself needs it" in ten.lines
+
+
+@pytest.mark.nightly
+def test_what_only_reports_need_is_hidden(publish, monkeypatch):
+    """A library that draws the report runs on no version: it is not lent to a version."""
+    publish("matplotlib", "0.1")
+    publish("a", "9", "matplotlib")
+    publish("a", "10")
+    monkeypatch.setattr(dependencies, "_declared", lambda: ["matplotlib"])
+    _, ten = hiding("a==9", "a==10")
+    assert "matplotlib" in ten.hidden
+
+
+@pytest.mark.nightly
+def test_the_installed_version_is_a_version(dropped, base):
+    """Beside a requirement, the installed version counts with its own requirements."""
+    base("a", "10")
+    base("x", "1")
+    nine, installed_version = hiding("a==9", "installed")
+    assert installed_version.how == "installed"
+    assert (nine.hidden, installed_version.hidden) == ((), ("x",))
+    base("a", "9", "", "x")
+    nine, installed_version = hiding("a==10", "installed")
+    assert (nine.hidden, installed_version.hidden) == (("x",), ())
+
+
+def test_a_users_own_environment_and_tree_stay_as_they_are(dropped, base, tmp_path):
+    """Nothing is hidden where a version is what its user made."""
+    base("x", "1")
+    root = tmp_path / "tree" / "a"
+    root.mkdir(parents=True)
+    (root / "__init__.py").write_text("")
+    versions = hiding("a==9", str(root.parent))
+    assert [version.hidden for version in versions] == [(), ()]
+
+
+def test_a_package_that_two_distributions_share_stays(tmp_path):
+    """Only the hidden distribution's part of a namespace is not found."""
+    files = {"x": ("x", "space/x"), "y": ("y", "space/y"), "z": ("space/z",), "w": ("x_w",)}
+    for name, modules in files.items():
+        info = tmp_path / f"{name}-1.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
+    distributions = distribution_metadata.in_folder(tmp_path)
+    assert closures._modules({"x"}, distributions) == {"x", "space.x"}
+    assert closures._modules({"x", "y", "z"}, distributions) == {"x", "y", "space"}
+
+
+@pytest.mark.nightly
+def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch):
+    """A site's own start-up module runs on a version on which something is hidden."""
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text("import sys; sys.site_was_here = True\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    _, ten = hiding("a==9", "a==10")
+    code = "import sys, sitecustomize as s; print(sys.site_was_here, s.__file__, sys.path[1])"
+    own = str(tmp_path / "site" / "sitecustomize.py")
+    assert run_on(ten, "-c", code).split() == ["True", own, ten.runtime.paths[0]]
+
+
+@pytest.mark.nightly
+def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
+    """A version that is lent something does not share answers with one that is not."""
+    _, without = hiding("a==9", "a==10")
+    _, lent = hiding("a==9", "a==10", lend=["x"])
+    assert state.digest_state(without, ()) != state.digest_state(lent, ())
+    assert "x" not in closures.versions_on(without.runtime)
+    assert closures.versions_on(lent.runtime)["x"] == "1"
+
+
+# -- an environment of the user's ------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """An environment of the user's with a=8, below=1.0 and an unrelated package."""
+    folder = tmp_path / "mine"
+    venv.create(folder, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    for name, version in (("a", "8"), ("below", "1.0"), ("apart", "1.0")):
+        with zipfile.ZipFile(wheel(tmp_path, name, version)) as file:
+            file.extractall(site)
+    return folder
+
+
+def install_into(environment, text):
+    """Return the environment, and what it would be with another version installed into it."""
+    versions = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
+    resolved_versions = with_versions(*versions, [], cached_folders.silent)
+    return [prepared_versions.prepare_version(version, []) for version in resolved_versions]
+
+
+def test_a_side_beside_an_environment_is_what_pip_would_install_there(
+    publish, base, mine, tmp_path
+):
+    """Its packages stay unless something forbids them, whatever this library needs.
+
+    What moves besides is named by its version there; a working tree brings its own package alone.
+    """
+    base("below", "3.0")
+    for version in ("1.0", "2.0", "3.0"):
+        publish("below", version)
+    publish("new", "1")
+    publish("a", "9", "below")
+    publish("a", "10", "below<3,>=2", "new")
+    old, new = install_into(mine, "a==9")
+    assert import_versions(old, "a", "below", "apart") == "['8', '1.0', '1.0']"
+    assert import_versions(new, "a", "below", "apart") == "['9', '1.0', '1.0']"
+    assert (new.how, new.further) == ("overlay on your environment", ())
+    _, new = install_into(mine, "a==10")
+    assert import_versions(new, "a", "below", "apart") == "['10', '2.0', '1.0']"
+    assert new.lines[1] == "  with below 2.0 instead of 1.0, new 1"
+    (tmp_path / "tree" / "a").mkdir(parents=True)
+    (tmp_path / "tree" / "a" / "__init__.py").write_text("VERSION = 'tree'\n")
+    _, new = install_into(mine, str(tmp_path / "tree"))
+    assert import_versions(new, "a", "below") == "['tree', '1.0']"
+
+
+@pytest.mark.parametrize(
+    ("variable", "version_of_below"),
+    every(3, [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")]),
+)
+def test_settings_of_pip_hold_where_it_would_install(
+    variable, version_of_below, publish, mine, tmp_path, monkeypatch
+):
+    """Those of its variables, and of the file in the environment, which no other pip reads."""
+    for version in ("1.5", "2.0"):
+        publish("below", version)
+    publish("a", "9", "below>1.0")
+    for name in ("UV_FIND_LINKS", "UV_DEFAULT_INDEX"):
+        monkeypatch.delenv(name)
+    # as an index it has nothing, which is no error only where none is asked
+    index = "file:///nowhere" if variable == "PIP_NO_INDEX" else (tmp_path / "empty").as_uri()
+    monkeypatch.setenv("PIP_INDEX_URL", index)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    limits = tmp_path / "limits.txt"
+    limits.write_text("below<2\n")
+    values = {"PIP_CONSTRAINT": str(limits), "PIP_NO_INDEX": "1"}
+    if variable in values:
+        monkeypatch.setenv(variable, values[variable])
+    else:
+        (mine / variable).write_text(f"[global]\nconstraint = {limits}\n")
+    installer._as_pip.cache_clear()
+    _, new = install_into(mine, "a==9")
+    assert import_versions(new, "a", "below") == f"['9', '{version_of_below}']"
+    installer._as_pip.cache_clear()

@@ -1,0 +1,193 @@
+"""Saved files of both versions: faults in saving and loading are found, rewrites are not."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from dataclasses import replace
+from operator import itemgetter
+
+import numpy as np
+import pytest
+import torch
+
+from rlregress import frameworks
+from rlregress.inside import saved_files_worker, saved_items
+from rlregress.model import differences as model
+from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.trace.recording_processes import current
+from rlregress.upgrade import entries, saved_files_comparison
+from tools.tests.nightly import every
+from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in
+from tools.tests.upgrade.small_packages import edit_copy
+
+
+def job(framework, kind, folder, **more):
+    """Return a worker's job: the training of one kind."""
+    return {"framework": framework, "algorithms": [kind.split()[0]], "files": str(folder),
+            "write": False, "times": 1, "again": True, "trusted": [], **more}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Return a function that writes files of a kind and loads them again; each training once."""
+    folders = {}
+
+    def write_files(framework, kind):
+        algorithm = kind.split()[0]
+        if (framework, algorithm) not in folders:
+            folder = tmp_path_factory.mktemp("files")
+            own = saved_files_worker.answers(job(framework, kind, folder, write=True, times=2))
+            folders[framework, algorithm] = folder, own
+        folder, own = folders[framework, algorithm]
+        return folder, {**own, "kinds": {kind: own["kinds"][kind]}}
+
+    return write_files
+
+
+def loaded(change, folder, output):
+    """Load the files of one kind with a function changed, in this process."""
+    adapter = frameworks.get(change["framework"])
+    savings_of_kind = {
+        algorithm: [
+            replace(saving, kinds=tuple(k for k in saving.kinds if k.name == change["kind"]))
+            for saving in savings
+        ]
+        for algorithm, savings in adapter.load.saved_files().items()
+    }
+    module = importlib.import_module(f"{adapter.package}.load")
+    module.saved_files = lambda **worker_job: savings_of_kind
+    put_in(change)
+    worker_job = job(change["framework"], change["kind"], folder)
+    output.write_text(json.dumps(saved_files_worker.answers(worker_job)))
+
+
+@pytest.fixture
+def entry(written, tmp_path):
+    """The entry of a kind that is loaded with a function changed."""
+
+    def load(change):
+        pytest.importorskip(frameworks.get(change["framework"]).framework.modules[0])
+        folder, own = written(change["framework"], change["kind"])
+        output = tmp_path / "answers.json"
+        in_a_fork(loaded, change, folder, output)
+        files = saved_files_comparison.judge_kinds(own, json.loads(output.read_text()))
+        (listed,) = entries.list_saved_files(files, change["framework"])
+        return listed
+
+    return load
+
+
+@pytest.mark.parametrize("change", every(9, TABLE["fault"], itemgetter("name")))
+def test_a_fault_is_found(entry, change):
+    """The entry differs, and names the first thing that does."""
+    listed = entry(change)
+    assert listed.state == model.DIFFERS, listed.reason
+    assert change["shows"] in listed.reason
+
+
+@pytest.mark.parametrize("change", every(6, TABLE["same"], itemgetter("name")))
+def test_a_rewrite_is_none(entry, change):
+    """Code with the same effect has the same entry."""
+    listed = entry(change)
+    assert listed.state == model.SAME, listed.reason
+
+
+ERROR = LoadError(when="load", error="KeyError: 'x'", at="agent.py:3 load")
+USED = replace(ERROR, when="use")
+DIFFERING = {"compared": 9, "differing": 2, "item": "parameters['w']", "writer": "0.5",
+             "reader": "1.0", "function": "agent.py:3 load"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "state", "part"),
+    [
+        ({"compared": 9}, model.SAME, "9 items"),
+        ({"unstable": ("next update['w']",)}, model.NOT_COMPARED, "repeats itself"),
+        ({**DIFFERING}, model.DIFFERS, "parameters['w'], agent.py:3 load: 0.5 -> 1.0 (and 1 more)"),
+        ({**DIFFERING, "rounding": True}, model.CLOSE, "0.5 -> 1.0"),
+        ({"error": ERROR}, model.DIFFERS, "old files do not load: KeyError: 'x' at agent.py:3"),
+        ({"error": USED}, model.DIFFERS, "loads it, and then fails"),
+        ({"error": USED, **DIFFERING}, model.DIFFERS, "1.0 (and 1 more); the new version loads"),
+        ({"own_error": ERROR, "error": ERROR}, model.CANNOT, "does not load its own"),
+        ({"own_error": ERROR}, model.OLD_FAILED, "does not load its own"),
+        ({"own_error": replace(ERROR, when="write")}, model.CANNOT, "does not write it"),
+        ({"unsupported": "no policy"}, model.NO_EFFECT, "does not offer it: no policy"),
+    ],
+)
+def test_what_became_of_a_file_is_one_state(fields, state, part):
+    """A file that fails to load is never the same; a failure of the old version is its own."""
+    (row,) = entries.list_saved_files([LoadedFile(name="sac model", **fields)], "sb3")
+    assert row.state == state
+    assert part in row.reason
+
+
+def test_the_verdict_names_files_that_do_not_load():
+    """They make it changed; the headline tells them from those that differ, and from those that
+    are sound, of a version that trains in another way."""
+    files = [
+        LoadedFile(name="sac model", error=ERROR),
+        LoadedFile(name="ppo model", **DIFFERING),
+        LoadedFile(name="dqn model", **{**DIFFERING, "item": "next update['w']"}),
+    ]
+    judged = model.judge(entries.list_saved_files(files, "sb3"))
+    assert judged.verdict == model.CHANGED
+    assert judged.headline == (
+        "changed: Old files do not load: sac model. Saved files differ: ppo model. "
+        "Saved files load alike, then training differs: dqn model."
+    )
+
+
+@pytest.mark.nightly
+def test_a_fault_in_saving_shows_in_what_is_saved_again(tmp_path):
+    """In processes of their own; other kinds of files are the same."""
+    adapter = frameworks.get("sb3")
+    file = "stable_baselines3/common/policies.py"
+    halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
+    edit = ('"state_dict": self.state_dict()', halved)
+    branch = edit_copy(adapter, file, tmp_path / "branch", edit)
+    old, new = current("old"), replace(current("new"), paths=[branch])
+    folders = tmp_path / "a", tmp_path / "b"
+    for folder in folders:
+        folder.mkdir()
+    files = saved_files_comparison.compare_files((old, new), folders, adapter, ["a2c"])
+    states = {row.name: row.state for row in entries.list_saved_files(files, "sb3")}
+    assert {name for name, state in states.items() if state == model.DIFFERS} == {"a2c policy"}
+    assert {*states} == {"a2c policy", "a2c model", "a2c parameters"}
+
+
+def words(value):
+    """Return the compared items of a value."""
+    return [(path, text) for path, text, _ in saved_items.describe_items("it", value)]
+
+
+class Falling:
+    """A schedule that is an object."""
+
+    def __call__(self, progress):
+        """Half of the progress."""
+        return 0.5 * progress
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        (0.5, torch.tensor(0.5), False),
+        (0.5, np.float64(0.5), False),
+        (0.5, lambda progress: 0.5, False),
+        (1, True, False),
+        (np.zeros(2, "<f4"), np.zeros(2, ">f4"), False),
+        (np.zeros(2, "f4"), np.zeros(2, "f8"), False),
+        (np.zeros((2, 3)), np.zeros((3, 2)), False),
+        (torch.tensor([0.0]), torch.tensor([-0.0]), False),
+        ([1, 2], [2, 1], False),
+        (lambda progress: progress, lambda progress: 1.0, False),
+        (Falling(), lambda progress: progress / 2, True),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        (np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2).reshape(2, 3), True),
+        (float("nan"), float("nan"), True),
+    ],
+)
+def test_values_that_are_others(first, second, is_same):
+    """By type, dtype, byte order, shape, bit or order; a schedule is its values."""
+    assert (words(first) == words(second)) is is_same
