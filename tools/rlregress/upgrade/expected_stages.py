@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from rlregress.catalogue import registry
@@ -30,8 +29,6 @@ UNKNOWN = "what the details leave open"
 #: rest: with a small part of it, the time left is not much too long if nothing diverges, and more
 #: than half if something does.
 _DIVERGES, _DIVERGE_IN_HALF = 0.2, 40
-#: turns of a search for culprits, each in processes of its own: one, and so many halvings at most.
-_HALVINGS = 4
 #: times as long as a script takes when all that it executes is noted: it is recorded again without.
 _AGAIN = 0.7
 #: share of the changed functions that a training executes.
@@ -71,11 +68,10 @@ def list_training_stages(
         stand = min(recorded * chance, _STAND_FOR_ALL)
         # of what follows a difference, processes start only if there is one
         reverted = expected_reverted(stand, differing)
-        turns = chance * (1 + min(math.log2(max(differing, 1)), _HALVINGS))
         stages += [
             CommandStage(RECORDING, trainings + recorded, at_once, both),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
-            CommandStage(culprit_search.STAGE, reverted, at_once, starts=turns),
+            CommandStage(culprit_search.STAGE, reverted, at_once, starts=chance),
             CommandStage(coverage.STAGE, differing, starts=0),
             # functions that make trainings differ need no further evidence
             make_call_stage(recorded, differing - stand),

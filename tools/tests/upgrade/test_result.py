@@ -340,7 +340,7 @@ def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path)
     runtimes, user = (Runtime("old"), Runtime("new")), {"file": "/mine/mine.zip"}
     with limited(Deadline(1.0, time.time() - 90)):
         lost = saved_files_comparison.compare_files(
-            runtimes, (tmp_path, tmp_path), SB3, ["ppo"], False, user
+            runtimes, (tmp_path, tmp_path), SB3, ["ppo"], user
         )
     made = upgrade(of(), other_packages=entries.list_saved_files(lost, "sb3"), file="mine.zip")
     _, line, _ = upgrade_text.last_lines(made, tmp_path)
