@@ -38,5 +38,9 @@ def made_for(algorithm: str, env: Any) -> Any:
 
 
 def task(algorithm: str) -> gymnasium.Env[Any, Any]:
-    """A real task with random initial states, which a seed has to reach; it needs no MuJoCo."""
-    return gymnasium.make("CartPole-v1" if algorithm in CHOOSING else "Pendulum-v1")
+    """A real task with random initial states, which a seed has to reach; it needs no MuJoCo.
+
+    Its episodes are short, so that several begin in a training of a hundred steps.
+    """
+    name = "CartPole-v1" if algorithm in CHOOSING else "Pendulum-v1"
+    return gymnasium.make(name, max_episode_steps=24)

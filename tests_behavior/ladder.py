@@ -18,7 +18,7 @@ DISCOUNT = 0.5
 
 #: How far a value or an action may be away. A value that knows nothing is 0.5 (delay) or 1 away,
 #: the wrong one of two actions 1, the wrong bound 2.
-VALUE_TOLERANCE, ACTION_TOLERANCE = 0.2, 0.8
+VALUE_TOLERANCE, ACTION_TOLERANCE = 0.3, 0.8
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Rung:
         observed: the reward depends on the observation.
         steps: of an episode; the reward is that of the last one.
         acted: the reward depends on the action.
+        within: name of a higher rung, which nobody climbs who does not climb this one; or empty.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Rung:
     observed: bool = False
     steps: int = 1
     acted: bool = False
+    within: str = ""
 
 
 #: from the lowest to the highest
@@ -48,6 +50,7 @@ RUNGS = (
         "constant",
         "the reward is always 1",
         "the value's loss, its optimiser, or the reward on its way there",
+        within="observation",
     ),
     Rung(
         "observation",
@@ -66,6 +69,7 @@ RUNGS = (
         "the reward is the action",
         "the policy's loss, the sign of the advantage, or the action on its way there",
         acted=True,
+        within="both",
     ),
     Rung(
         "both",

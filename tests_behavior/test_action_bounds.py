@@ -74,17 +74,19 @@ class _Fixed:
 
 
 def request(
-    framework: Adapter, algorithm: str, received: list, fixed: _Fixed, environments: int = 1
+    framework: Adapter, algorithm: str, received: list, fixed: _Fixed, environments: int, steps: int
 ) -> TrainingRequest:
     """A training in which nothing is learned; the actions as they arrived go to ``received``."""
     hyperparameters = dict(setting_of(framework, algorithm).hyperparameters)
+    for name in {"rollout_steps", "steps_per_collection"} & set(hyperparameters):
+        hyperparameters[name] = min(hyperparameters[name], steps)
     if "rollout_steps" in hyperparameters:
         hyperparameters["minibatch_size"] = hyperparameters["rollout_steps"] * environments
     return TrainingRequest(
         algorithm=algorithm,
         make_env=lambda: Scripted(LOW, HIGH, observation_dimensions=2, received=received),
         hyperparameters=hyperparameters,
-        total_steps=STEPS * environments,
+        total_steps=steps * environments,
         seed=shifted(0),
         prepare=fixed,
     )
@@ -100,7 +102,7 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
     """The same with other hyperparameters, step by step of all environments: [256, 2]."""
     received: list[np.ndarray] = []
     number, total = environments(framework, algorithm), STEPS * ENVIRONMENTS
-    asked_for = request(framework, algorithm, received, _Fixed(MEAN), number)
+    asked_for = request(framework, algorithm, received, _Fixed(MEAN), number, STEPS)
     hyperparameters = {**asked_for.hyperparameters, **changes}
     framework.train.minibatches(
         replace(asked_for, hyperparameters=hyperparameters, total_steps=total), number, PLAIN
@@ -112,7 +114,8 @@ def executed_with(framework: Adapter, algorithm: str, **changes: int) -> np.ndar
 def trained(framework: Adapter, algorithm: str, saturated: bool) -> tuple[Trained, Heads]:
     """The policy after a training, and its output layer."""
     fixed = _Fixed(SATURATED if saturated else MEAN)
-    return framework.train.train(request(framework, algorithm, [], fixed)), fixed.heads
+    asked_for = request(framework, algorithm, [], fixed, environments=1, steps=8)
+    return framework.train.train(asked_for), fixed.heads
 
 
 def law(framework: Adapter, algorithm: str, dimension: int, kind: str = "") -> np.ndarray:

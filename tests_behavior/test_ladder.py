@@ -19,6 +19,7 @@ see what is smaller than the tolerance, such as a discount of 0.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import gymnasium
@@ -68,8 +69,7 @@ def climb(
         environment = Ladder(rung, discrete)
         return environment if around is None else around(environment)
 
-    lower_steps = 0 if rung is RUNGS[-1] else options.lower_steps
-    steps, seed = total_steps or lower_steps or options.total_steps, shifted(0)
+    steps, seed = total_steps or options.total_steps, shifted(0)
     if algorithm in SEEDED:
         asked_for = SeededTraining(
             algorithm, make, hyperparameters, steps, Seeds.all(seed), prepare=prepare
@@ -89,11 +89,24 @@ def climb(
     assert_climbed(who, rung, trained.value(observed), actions, discrete)
 
 
+@cache
+def describe_failure(framework: Adapter, algorithm: str, rung: Rung) -> str:
+    """Return why a rung is not climbed; empty: it is. The same training is done once."""
+    try:
+        climb(framework, algorithm, rung)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
 @pytest.mark.parametrize("rung", _RUNGS)
 def test_a_rung_is_climbed(framework, algorithm, rung):
-    """The value or action of a rung is learned within some hundred steps."""
+    """The value or action of a rung is learned, or one that needs all of it and more."""
+    rungs = [*(above for above in RUNGS if above.name == rung.within), rung]
     with asked(f"ladder.{rung.name}", framework.name, algorithm):
-        climb(framework, algorithm, rung)
+        # all of them are trained only to find the lowest one that fails
+        if all(describe_failure(framework, algorithm, tried) for tried in rungs):
+            raise AssertionError(describe_failure(framework, algorithm, rung))
 
 
 class Blank(gymnasium.ObservationWrapper):
@@ -119,8 +132,10 @@ class Mirrored(gymnasium.Wrapper):
 def without_learning(hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Set every learning rate to 0, and train for one collection: further ones change nothing."""
     collection = hyperparameters.get("rollout_steps", hyperparameters.get("steps_per_collection"))
+    rates = {name: 0.0 for name in hyperparameters if name.endswith("learning_rate")}
+    updates = {name: 1 for name in hyperparameters if name == "updates_per_collection"}
     return {
-        "changes": {name: 0.0 for name in hyperparameters if name.endswith("learning_rate")},
+        "changes": {**rates, **updates},
         "total_steps": hyperparameters.get("learning_starts", 0) + (collection or 1),
     }
 

@@ -39,7 +39,6 @@ class _Entry:
 
     Attributes:
         total_steps: environment steps; 0 where the test decides.
-        lower_steps: those on the ladder below its highest rung, which takes most; 0: as many.
         stores: the fields of ``Transitions`` that are documented to be stored.
         reads: the fields of ``Minibatch`` that an update is documented to read.
         value_in_last_reward: the reward of a truncated step is documented to be stored with the
@@ -66,11 +65,9 @@ class _Entry:
             many; 0: as many as one likes.
         standardized_advantages: the advantages of a rollout are documented to be brought to mean 0
             and standard deviation 1 before they are divided into minibatches.
-        values_within: how far a learned value may be away from the exact one.
     """
 
     total_steps: Annotated[int, Field(ge=0)] = 0
-    lower_steps: Annotated[int, Field(ge=0)] = 0
     stores: tuple[Annotated[str, one_of(_STORED)], ...] = ()
     reads: tuple[Annotated[str, one_of(_READ)], ...] = ()
     value_in_last_reward: bool = False
@@ -87,7 +84,6 @@ class _Entry:
     windows_end_with_batches: bool = False
     standardized_advantages: bool = False
     most_environments: Annotated[int, Field(ge=0)] = 0
-    values_within: Annotated[float, Field(gt=0)] = 0.4
 
 
 @dataclass(frozen=True)

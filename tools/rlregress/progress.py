@@ -33,7 +33,7 @@ _WARM_UP_PARTS = 4
 _ENDING = 10.0
 #: stored seconds that count as measured from the beginning, at the load of the machine: the first
 #: stages are short, and reading from a cold disk predicts little about computing
-PRIOR = 10.0
+PRIOR = 5.0
 
 Seconds = Annotated[float, Field(gt=0)]
 

@@ -340,10 +340,18 @@ class Examiner:
         all_names = set(_NAME.findall(text))
         _, called = function_of(frame)
         options = perturbed.find_options(called, arguments) if called is not None else ()
+        around = {f"{n} around it": value for n, value in cells.items() if n != "__class__"}
         call = repeat.Call(
-            *versions, arguments, names, near, variables, joint, all_names, read, options
-        )
+            *versions, arguments, names, near, variables, joint, all_names, read, options,
+            self._modules(), around,
+        )  # fmt: skip
         return call.examine(seconds, paths)
+
+    def _modules(self) -> list[types.ModuleType]:
+        """Return the modules of the traced code."""
+        places = events.Places(self._roots)
+        files = [(m, getattr(m, "__file__", None)) for m in list(sys.modules.values())]
+        return [m for m, file in files if file and places.name(file) is not None]
 
     def _bindings(self, function: _Function) -> tuple[list[bindings.Binding], str]:
         """Return old values of names that a function reads, and why some are not known."""

@@ -7,6 +7,7 @@ same memory do so in a copy. A copied tensor is a leaf: the graph that it hangs 
 
 from __future__ import annotations
 
+import functools
 import io
 import pickle
 import types
@@ -159,7 +160,7 @@ class _Pickler(pickle.Pickler):
         if kind.__module__.startswith(_ELSEWHERE):
             raise NoCopy(f"an argument is {kind.__module__}.{kind.__qualname__}, which has no copy")
         try:
-            if _is_plain(kind):
+            if is_plain(kind):
                 return _reduce_plain(value)
             reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         except Exception:  # classes refuse with errors of many types
@@ -205,7 +206,8 @@ def _content(cell: Any) -> tuple[Any, ...]:
         return ()
 
 
-def _is_plain(kind: Any) -> bool:
+@functools.cache
+def is_plain(kind: Any) -> bool:
     """Return whether objects of a class have attributes and items alone, and nothing from C."""
     if kind.__reduce_ex__ is not object.__reduce_ex__ or kind.__reduce__ is not object.__reduce__:
         return False
@@ -225,6 +227,7 @@ def _reduce_plain(value: Any) -> Any:
     return (*reduced[:2], state, None, None, _restore)
 
 
+@functools.cache
 def slots(kind: type) -> list[str]:
     """Return the names of the slots that a class adds, as its objects have them."""
     own = kind.__dict__.get("__slots__", ())

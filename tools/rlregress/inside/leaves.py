@@ -5,21 +5,26 @@ A path names a leaf as one would write it: ``self.policy.weight``, ``batch['rewa
 
 from __future__ import annotations
 
+import _thread
 import collections
+import copyreg
 import enum
 import functools
 import io
+import pickle
 import random
 import re
+import sys
 import types
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Any
+import weakref
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
-from rlregress.inside.copies import slots
+from rlregress.inside.copies import is_plain, slots
 from rlregress.inside.events import as_array, type_of
 
 #: leaves of one value that are compared; what has more is not compared at all.
@@ -29,8 +34,17 @@ _ITEMS = 500
 _DEEP = 40
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _NUMBERS = (bool, int, float, complex, np.generic)
-_KEYS = (str, bytes, bool, int, float, type(None), tuple, enum.Enum)
-_CODE = (type, types.ModuleType, types.BuiltinFunctionType, types.MethodWrapperType, types.CodeType)
+_KEYS = (str, bytes, bool, int, float, type(None), tuple, enum.Enum, np.generic)
+_BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
+_OWNERS = (type, types.ModuleType, type(None))
+_CALLED = (types.FunctionType, types.MethodType, functools.partial)
+#: what runs, whose parts are never given other numbers.
+CODE = (type, types.ModuleType, types.CodeType, *_BOUND, *_CALLED)
+_LOCKS = (_thread.LockType, _thread.RLock)
+#: what Python itself notes in a class.
+_OF_CLASS = frozenset(
+    ["__dict__", "__weakref__", "__doc__", "__module__", "__firstlineno__", "_abc_impl"]
+)
 _FRAMES = (types.FrameType, types.TracebackType)
 _SEQUENCES = (list, tuple, collections.deque)
 _REGISTERED = ("_parameters", "_buffers", "_modules")
@@ -38,6 +52,16 @@ _REGISTERED = ("_parameters", "_buffers", "_modules")
 
 class TooMany(Exception):
     """A value has more leaves than are compared."""
+
+
+class Unreadable(NamedTuple):
+    """A value whose content nothing shows, such as a generator, but whether it is the same."""
+
+    value: Any
+
+    def __repr__(self) -> str:
+        """Return its kind: its address differs in every process."""
+        return type(self.value).__qualname__
 
 
 def is_array(value: Any) -> bool:
@@ -55,18 +79,28 @@ def leaf(value: Any) -> Any:
     if is_array(value) or isinstance(value, np.generic):
         return _array_leaf(value)
     if isinstance(value, enum.Enum):
-        return "enum", str(value)
+        return "enum", f"{type(value).__qualname__}.{value.name} {_text(value.value)}"
     if isinstance(value, _NUMBERS):
-        return type(value).__name__, np.asarray(value)
+        array = np.asarray(value)
+        # no array holds an integer of so many digits
+        return type(value).__name__, repr(value) if array.dtype == object else array
     if isinstance(value, (str, bytes, type(None))):
         return type(value).__name__, _ADDRESS.sub("", repr(value))
     if isinstance(value, _FRAMES):
         # its place depends on how a function is written
         return "frame", ""
-    if isinstance(value, _CODE):
-        return "code", getattr(value, "__qualname__", type(value).__name__)
+    if isinstance(value, Unreadable):
+        return "unreadable", value
+    if isinstance(value, types.CodeType):
+        return "code", _describe_code(value)
+    if isinstance(value, types.ModuleType):
+        return "code", value.__name__
+    if isinstance(value, type) and _is_named(value):
+        return "code", f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, _BOUND) and isinstance(value.__self__, _OWNERS):
+        return "code", value.__qualname__
     if isinstance(value, (set, frozenset)):
-        return "set", repr(sorted(repr(_described_apart(item)) for item in value))
+        return type(value).__name__, repr(sorted(map(_text, value)))
     if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
         return "stream", repr(value.getvalue())
     if isinstance(value, np.random.Generator):
@@ -85,6 +119,7 @@ def _array_leaf(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) and value.dtype == object:
         return None
     kind = str(value.dtype) if isinstance(value, np.generic) else type_of(value)
+    kind += " read-only" if isinstance(value, np.ndarray) and not value.flags.writeable else ""
     if isinstance(value, torch.Tensor):
         kind += " with gradient" if value.requires_grad else ""
         return kind, as_array(value) if has_numbers(value) else f"without numbers, {value.device}"
@@ -94,8 +129,20 @@ def _array_leaf(value: Any) -> Any:
     return kind, as_array(value)
 
 
-def _described_apart(value: Any) -> Any:
-    return _ADDRESS.sub("", repr(sorted(described(value, "").items(), key=str)))
+def _text(value: Any) -> str:
+    """Return all leaves of a value in words, each number with all of its digits."""
+    return _ADDRESS.sub("", repr([
+        (path, kind, content.tolist() if isinstance(content, np.ndarray) else content)
+        for path, (kind, content) in described(value, "").items()
+    ]))  # fmt: skip
+
+
+def _is_named(value: Any) -> bool:
+    """Return whether a function or a class is what its module has under its name."""
+    holder: Any = sys.modules.get(value.__module__)
+    for name in value.__qualname__.split("."):
+        holder = getattr(holder, name, None)
+    return holder is value
 
 
 def is_batch(value: Any) -> bool:
@@ -118,27 +165,54 @@ def children(value: Any) -> list[tuple[str, Any]]:
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
         return [(".batch_size", tuple(value.batch_size)), *items]
     parts: list[tuple[str, Any]] = []
-    if isinstance(value, dict):
+    if isinstance(value, (dict, types.MappingProxyType)):
         for number, (key, item) in enumerate(value.items()):
-            name = repr(key) if isinstance(key, _KEYS) else f"key {number}"
-            parts.append((f"[{name}]", item))
+            parts.append((f"[{_key_label(key) or f'key {number}'}]", item))
+        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _key_label(key)]
     elif isinstance(value, _SEQUENCES):
         parts += _numbered(value)
     elif isinstance(value, np.ndarray):
-        parts += _numbered(value.reshape(-1))
+        parts += [*_numbered(value.reshape(-1)), (".shape", value.shape)]
     elif isinstance(value, (type({}.keys()), type({}.values()), type({}.items()))):
         parts += _numbered(value)
     elif isinstance(value, functools.partial):
         return [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
     elif isinstance(value, types.MethodType):
         return [(".__func__", value.__func__), (".__self__", value.__self__)]
+    elif isinstance(value, _BOUND):
+        return [(".__name__", value.__name__), (".__self__", value.__self__)]
+    elif isinstance(value, weakref.ReferenceType):
+        return [(".referent", value())]
     elif isinstance(value, types.FunctionType):
         return [(".__name__", value.__qualname__), *_own_code(value), *_closure(value)]
-    elif isinstance(value, Iterator) and not hasattr(value, "__dict__"):
-        return _remaining(value)
+    elif isinstance(value, type):
+        own = {name: part for name, part in vars(value).items() if name not in _OF_CLASS}
+        return [(".__bases__", value.__bases__), *_named(own)]
+    elif not hasattr(value, "__dict__") and not attributes(value):
+        return [(".state", _state(value))]
     # also of a subclass of one of those
-    parts += [(f".{name}", item) for name, item in sorted(attributes(value).items())]
+    registered = _registered(value)
+    own = {n: part for n, part in attributes(value).items() if n not in registered}
+    # a module calls its parts, and saves them, in the order in which they are registered
+    parts += [*_named(own), *((f".{name}", part) for name, part in registered.items())]
+    kind: Any = type(value)
+    if not is_plain(kind) and kind is not collections.OrderedDict:
+        # what it is made with: an error's arguments, the length of a queue
+        state = _state(value)
+        parts += [(".state", state[0])] if isinstance(state, tuple) and state[0] else []
     return parts
+
+
+def _named(parts: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(f".{name}", part) for name, part in sorted(parts.items())]
+
+
+def _key_label(key: Any) -> str:
+    """Return the words of a key of a dictionary; empty: it has parts, or numbers of its own."""
+    if isinstance(key, _KEYS):
+        return repr(key)
+    content = None if is_array(key) else leaf(key)
+    return f"{content[0]} {content[1]}" if content is not None else ""
 
 
 def _numbered(items: Iterable[Any]) -> list[tuple[str, Any]]:
@@ -150,11 +224,13 @@ def _numbers(value: Any) -> Any:
     if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
         return None
     kinds = {type(item) for item in value}
-    return np.asarray(value) if kinds in ({bool}, {int}, {float}) else None
+    numbers = np.asarray(value) if kinds in ({bool}, {int}, {float}) else None
+    # of large integers an array makes other numbers
+    return None if numbers is None or (kinds == {int} and numbers.dtype.kind != "i") else numbers
 
 
 def _closure(function: Any) -> list[tuple[str, Any]]:
-    """Return the variables around a function, and its defaults."""
+    """Return the variables around a function, its defaults and its attributes."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     variables = []
     for name, cell in cells:
@@ -162,12 +238,13 @@ def _closure(function: Any) -> list[tuple[str, Any]]:
             variables.append((f".{name}", cell.cell_contents))
         except ValueError:  # it is empty
             continue
-    return [*variables, (".__defaults__", function.__defaults__)]
+    own = (function.__defaults__, function.__kwdefaults__)
+    return [*variables, (".__defaults__", own), *_named(vars(function))]
 
 
 def _own_code(function: types.FunctionType) -> list[tuple[str, str]]:
-    """Return what a function does that another one has made; others are compared by themselves."""
-    if "<locals>" not in function.__qualname__:
+    """Return what a function does that has no name of its own; others are compared apart."""
+    if _is_named(function):
         return []
     return [(".__code__", _describe_code(function.__code__, function.__doc__))]
 
@@ -182,15 +259,18 @@ def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
     return f"{code.co_code.hex()} {code.co_names} {described_constants}"
 
 
-def _remaining(iterator: Iterator[Any]) -> list[tuple[str, Any]]:
-    """Return what an iterator of Python itself goes over, and how far it is."""
+def _state(value: Any) -> Any:
+    """Return what an object written in C is pickled with: of an iterator what it goes over."""
     try:
         with warnings.catch_warnings():
             # of itertools it ends with Python 3.14
             warnings.simplefilter("ignore", DeprecationWarning)
-            return [(".state", iterator.__reduce__()[1:])]
-    except TypeError:  # a generator has no state that can be read
-        return []
+            reduce = copyreg.dispatch_table.get(type(value))
+            reduced = reduce(value) if reduce else value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    except Exception:  # classes refuse with errors of many types
+        # a lock says whether it is held
+        return repr(value) if isinstance(value, _LOCKS) else Unreadable(value)
+    return reduced if isinstance(reduced, str) else reduced[1:]
 
 
 def _registered(value: Any) -> dict[str, Any]:
@@ -249,7 +329,7 @@ def described(
         TooMany: more than is compared.
     """
     leaves = Described()
-    visited: set[int] = set()
+    visited: dict[int, str] = {}
     # objects that are made on the way, whose identity must not be used again
     alive: list[Any] = []
 
@@ -265,9 +345,14 @@ def described(
             return
         if len(leaves) >= MOST:
             raise TooMany(f"{name} has more than {MOST} parts")
-        if id(value_) in visited or depth > _DEEP:
+        if depth > _DEEP:
+            raise TooMany(f"{name} has more than {_DEEP} levels")
+        if id(value_) in visited:
+            leaves[path] = "the same as", visited[id(value_)]
             return
-        visited.add(id(value_))
+        if type(value_) is not tuple:
+            # equal tuples may be one or many
+            visited[id(value_)] = path
         alive.append(value_)
         parts, numbers = children(value_), _numbers(value_)
         if numbers is not None:
@@ -275,7 +360,7 @@ def described(
         if unread is not None and isinstance(value_, dict):
             left_out = {f"[{key!r}]" for key in unread(value_, path)}
             parts = [(label, part) for label, part in parts if label not in left_out]
-        leaves[path] = "object", _kind(value_, parts)
+        leaves[path] = "object", _kind(value_)
         registered = _registered(value_)
         for label, part in parts:
             # a registered part is saved with a module, even if nobody reads it
@@ -288,14 +373,9 @@ def described(
     return leaves
 
 
-def _kind(value: Any, parts: list[tuple[str, Any]]) -> str:
+def _kind(value: Any) -> str:
     kind = type(value).__qualname__
-    if isinstance(value, _SEQUENCES):
-        return f"{kind} of {len(value)}"
-    if parts or hasattr(value, "__dict__") or isinstance(value, (dict, np.ndarray)):
-        return kind
-    # an object written in C shows itself by its words alone
-    return f"{kind} {_ADDRESS.sub('', repr(value))[:1000]}"
+    return f"{kind} of {len(value)}" if isinstance(value, _SEQUENCES) else kind
 
 
 #: number, array or tensor -> its replacement; None: it stays.
@@ -337,7 +417,7 @@ def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> A
                 result = value
             memo[id(value)] = result
         return result
-    if leaf(value) is not None or len(memo) > MOST:
+    if isinstance(value, CODE) or leaf(value) is not None or len(memo) > MOST:
         return value
     memo[id(value)] = value
     if type(value) is tuple:
@@ -355,8 +435,6 @@ def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> A
     elif isinstance(value, (list, collections.deque)):
         for number, item in enumerate(list(value)):
             value[number] = changed(item, change, memo)
-    if isinstance(value, (functools.partial, types.FunctionType, types.MethodType)):
-        return value
     for name, item in attributes(value).items():
         new_item = changed(item, change, memo)
         if new_item is not item:

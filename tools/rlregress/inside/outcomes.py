@@ -81,18 +81,28 @@ def differing_leaves(
     )
     unnamed = [path for path in removed if path.rpartition(".")[2] not in names]
     renamed = _renamed_attributes(old.leaves, new.leaves, unnamed, added)
+    # a dictionary has an order
+    for path, other_path in zip(*_shared_paths(old.leaves, new.leaves), strict=True):
+        if path != other_path:
+            differing[path] = ("before", other_path), ("after", other_path)
+            break
     for path in [*old.leaves, *(path for path in new.leaves if path not in old.leaves)]:
         first, second = old.leaves.get(path), new.leaves.get(path)
         if (first is None and _is_below(path, added)) or (
             second is None and _is_below(path, renamed)
         ):
             continue
-        if first is None or second is None or not _are_equal(first, second):
+        if first is None or second is None or not are_equal(first, second):
             differing[path] = first, second
     if old.error != new.error:
         errors = ("error", old.error_text), ("error", new.error_text)
         differing = {"error": errors, **differing}
     return differing
+
+
+def _shared_paths(old: Described, new: Described) -> list[list[str]]:
+    """Return the paths that both have, in the order of each."""
+    return [[path for path in one if path in both] for one, both in ((old, new), (new, old))]
 
 
 def describe_difference(differing: dict[str, _Leaves]) -> Difference | None:
@@ -180,14 +190,14 @@ def _is_below(path: str, starts: Sequence[str]) -> bool:
     return any(path == start or path.startswith((f"{start}.", f"{start}[")) for start in starts)
 
 
-def _are_equal(first: Any, second: Any) -> bool:
+def are_equal(first: Any, second: Any) -> bool:
+    """Return whether two leaves are equal to the bit."""
     if first[0] != second[0] or type(first[1]) is not type(second[1]):
         return False
     if not isinstance(first[1], np.ndarray):
         return bool(first[1] == second[1])
-    if not _have_same_type(first, second):
-        return False
-    return bool(np.array_equal(first[1], second[1], equal_nan=first[1].dtype.kind == "f"))
+    # also the sign of zero
+    return _have_same_type(first, second) and first[1].tobytes() == second[1].tobytes()
 
 
 def _are_retyped(first: Any, second: Any) -> bool:
@@ -226,10 +236,10 @@ def _words(first: Any, second: Any) -> list[str]:
         ]  # fmt: skip
     if first[0] != second[0] or first[1].shape != second[1].shape:
         return [first[0], second[0]]
-    with np.errstate(all="ignore"):
-        unequal = ~((first[1] == second[1]) | ((first[1] != first[1]) & (second[1] != second[1])))
-    places = np.argwhere(unequal)[:_PRINTED] if first[1].ndim else [()]
-    return [", ".join(_number(leaf[1][tuple(place)]) for place in places) for leaf in pair]
+    rows = [np.ascontiguousarray(leaf[1]).reshape(-1) for leaf in pair]
+    bits = [row.view(np.uint8).reshape(row.size, -1) for row in rows]
+    places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))[:_PRINTED]
+    return [", ".join(_number(row[place]) for place in places) for row in rows]
 
 
 def _number(value: Any) -> str:

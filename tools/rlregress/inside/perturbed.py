@@ -13,7 +13,6 @@ import itertools
 import math
 import random
 import re
-import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -297,8 +296,7 @@ def _targets(
             flag = isinstance(value, bool)
             yield Target(labels, int(np.prod(np.shape(value))), flag=flag)
         return
-    code = isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
-    if level >= _LEVELS or code or leaves.leaf(value) is not None:
+    if level >= _LEVELS or isinstance(value, leaves.CODE) or leaves.leaf(value) is not None:
         return
     space = type(value).__module__.partition(".")[0] in _SPACES
     parts = leaves.children(value)

@@ -1,8 +1,9 @@
 """One call repeated with the old and the new code: as it was, and with its arguments perturbed.
 
 Compared are results, gradients, changed arguments and state, the type of an error, and random
-draws. How far rounding goes is measured: in double precision it all but vanishes; where that cannot
-be had, the old code is repeated with every number one unit in the last place away.
+draws. A call that changes anything else of the traced code is not compared. How far rounding goes
+is measured: in double precision it all but vanishes; where that cannot be had, the old code is
+repeated with every number one unit in the last place away.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import signal
 import time
 import types
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +29,7 @@ from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
 from rlregress.inside.handed_locals import HandedLocals, NamesRead
 from rlregress.inside.leaves import Described
-from rlregress.inside.outcomes import Difference, Outcome, largest_gap, largest_size
+from rlregress.inside.outcomes import Difference, Outcome, are_equal, largest_gap, largest_size
 from rlregress.inside.perturbed import Arguments, Perturbation, Target, perturbations
 from rlregress.inside.values_read import Statement, Watch
 from rlregress.probing import random_generators, time_limits
@@ -50,6 +51,8 @@ _DATA = (
     bool, int, float, dict, list, set, collections.deque, np.ndarray, torch.Tensor, random.Random,
     np.random.Generator, np.random.RandomState,
 )  # fmt: skip
+#: types of values outside of the arguments of which the content is compared.
+_OUTSIDE = (*_DATA, str, bytes, tuple, type(None))
 #: names of values that differ from one call to the next by themselves.
 _TIMES = re.compile(
     r"(?:^|[^a-z])(?:time|date|fps|seconds?|duration|pid)(?:$|[^a-z])|time_ns|start_time"
@@ -105,7 +108,10 @@ class Code(NamedTuple):
         with bindings.meanwhile(self.bound):
             result = self.function(*bound.args, **bound.kwargs)
             if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
-                return list(itertools.islice(result, _ITEMS))
+                items = list(itertools.islice(result, _ITEMS + 1))
+                if len(items) > _ITEMS:
+                    raise leaves.TooMany(f"it yields more than {_ITEMS} items")
+                return items
         if inspect.iscoroutine(result):
             result.close()
             raise NotImplementedError("it is a coroutine")
@@ -125,6 +131,8 @@ class Call:
         all_names: names in the new version's file.
         read: returns the variables that somebody reads from ``locals()``.
         options: arguments that are words or None, with other values.
+        modules: of the traced code, whose variables and classes a call can change.
+        around: variables around the function, by name.
     """
 
     def __init__(
@@ -139,11 +147,14 @@ class Call:
         all_names: Collection[str] = (),
         read: Callable[[], NamesRead] = dict,
         options: Sequence[Target] = (),
+        modules: Sequence[types.ModuleType] = (),
+        around: Mapping[str, Any] = {},
     ) -> None:
         self.old, self.new = old, new
         self._names, self._near = names, near
         self._variables, self._joint, self._all_names = variables, joint, all_names
         self._read, self._options = read, options
+        self._modules, self._around = modules, around
         self._fixed = set(old.own) | set(new.own)
         self._states = _States()
         # values that differ between the versions are no arguments
@@ -173,9 +184,22 @@ class Call:
         counts: dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         end = time.process_time() + seconds
         try:
-            verdict = self._compare(None, self._repeat_old(seconds))
-        except NotCompared as reason:
-            return {**counts, "why": str(reason), **reason.facts}
+            return self._examine(counts, seconds, end, known_paths)
+        except (NotCompared, leaves.TooMany) as reason:
+            return {**counts, "why": str(reason), **getattr(reason, "facts", {})}
+
+    def _examine(
+        self, counts: dict[str, Any], seconds: float, end: float, known_paths: Collection[str]
+    ) -> dict[str, Any]:
+        """Return what ``examine`` does.
+
+        Raises:
+            NotCompared, TooMany: the call cannot be compared.
+        """
+        outside = describe_outside(self._modules, self._around)
+        old = self._repeat_old(seconds)
+        self._check_outside(outside)
+        verdict = self._compare(None, old)
         if verdict is None:
             why = "a version does not repeat itself, or does what cannot be repeated"
             return {**counts, "why": why}
@@ -186,13 +210,23 @@ class Call:
             return {"known": True}
         counts.update({verdict: 1, "touched": int(self._touched), "path": path, "given": False})
         smallest = self._find_difference(counts, seconds, end)
-        return {**counts, "differs": self._describe(*smallest)} if smallest is not None else counts
+        if smallest is not None:
+            return {**counts, "differs": self._describe(*smallest)}
+        self._check_outside(outside)
+        return counts
+
+    def _check_outside(self, before: Described) -> None:
+        """Raise NotCompared for a value outside of the arguments that the calls have changed."""
+        now = describe_outside(self._modules, self._around)
+        for path in {**before, **now}:
+            if not (path in before and path in now and are_equal(before[path], now[path])):
+                raise NotCompared(f"calls of it change {path}, which has no copy")
 
     def _repeat_old(self, seconds: float) -> Outcome:
         """Return the outcome of the old code on the given arguments, which is the same twice.
 
         Raises:
-            NotCompared: it is not, or there is none.
+            NotCompared, TooMany: it is not, or there is none.
         """
         begun, self._limit = time.process_time(), seconds
         try:
@@ -202,8 +236,6 @@ class Call:
                 why = f"the old code raises {old.error_text} on the given arguments"
                 raise NotCompared(why, raises=not old.refused)
             repeated = self._run(self.old)
-        except leaves.TooMany as many:
-            raise NotCompared(str(many)) from None
         except TooLong:
             raise NotCompared(f"a call takes longer than {seconds:g} s") from None
         self._repeated = repeated.values
@@ -432,6 +464,29 @@ class Call:
             "arguments": words, "path": difference.path, "old": difference.old,
             "new": difference.new,
         }  # fmt: skip
+
+
+def describe_outside(modules: Sequence[types.ModuleType], around: Mapping[str, Any]) -> Described:
+    """Return the leaves of variables of modules and of their classes, and of further ones."""
+    names = {module.__name__ for module in modules}
+    owners: list[tuple[str, Any]] = [(module.__name__, module) for module in modules]
+    owners += [(f"{owner}.{kind.__qualname__}", kind) for owner, module in owners
+               for kind in vars(module).values()
+               if isinstance(kind, type) and kind.__module__ == owner]  # fmt: skip
+    values = {
+        f"{owner}.{name}": value
+        for owner, held in owners
+        for name, value in vars(held).items()
+        # an import adds modules, and Python notes the rest
+        if not isinstance(value, types.ModuleType) and not name.startswith("__")
+    }
+    described = Described()
+    for path, value in {**values, **around}.items():
+        if path in around or isinstance(value, _OUTSIDE) or type(value).__module__ in names:
+            described.add(leaves.described(value, path))
+        else:
+            described[path] = "unreadable", leaves.Unreadable(value)
+    return described
 
 
 def _describe_all(arguments: Arguments, unread: Any = None) -> Described:

@@ -68,8 +68,10 @@ def list_training_stages(
         stand = min(recorded * chance, _STAND_FOR_ALL)
         # of what follows a difference, processes start only if there is one
         reverted = expected_reverted(stand, differing)
+        # who is to choose by the new version records on the old one afterwards
+        workers, starts = (min(at_once, trainings), 2.0) if selected else (at_once, both)
         stages += [
-            CommandStage(RECORDING, trainings + recorded, at_once, both),
+            CommandStage(RECORDING, trainings + recorded, workers, starts),
             CommandStage(REPETITION, 2 * stand, at_once, both * chance),
             CommandStage(culprit_search.STAGE, reverted, at_once, starts=chance),
             CommandStage(coverage.STAGE, differing, starts=0),

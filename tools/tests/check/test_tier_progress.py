@@ -59,9 +59,9 @@ def test_no_time_is_foretold_before_this_machine_is_measured(printed):
     ]
     for _ in range(30):
         progress.done(ended_entry("unit", 3.0))
-    # 100 s in place of 10 + 1 + 30 for 30 s of formulas, 10 in place of 10 for 200 s of behaviour,
-    # 110 in place of 51 for 1000 s of trainings
-    assert progress.line().endswith("about 41 min left")
+    # 95 s in place of 5 + 1 + 30 for 30 s of formulas, 5 in place of 5 for 200 s of behaviour,
+    # 100 in place of 41 for 1000 s of trainings
+    assert progress.line().endswith("about 45 min left")
 
 
 def test_the_time_left_goes_down_between_tests(printed, monkeypatch):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import itertools
 import multiprocessing as mp
 import random
+import re
 import sys
 from dataclasses import dataclass
 from types import SimpleNamespace as Made
@@ -24,14 +26,17 @@ from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
 from rlregress.upgrade import direct_calls
 
 CACHE, COUNT = {}, 0
+CHANGED, MISSING = [], None
 
 
 def examined(old, new, arguments, seconds=1.0, joint=lambda same: None):
     """Return the result of one call with both versions."""
     names = set(old.__code__.co_names)
-    return Call(Code(old), Code(new), arguments, names, set(), old.__globals__, joint).examine(
-        seconds
+    modules = [sys.modules[__name__]]
+    call = Call(
+        Code(old), Code(new), arguments, names, set(), old.__globals__, joint, modules=modules
     )
+    return call.examine(seconds)
 
 
 def network():
@@ -107,6 +112,54 @@ def _count_calls(x):
     global COUNT
     COUNT += 1
     return x
+
+
+class Named:
+    """With a number."""
+
+    count = 0
+
+    def __init__(self, n):
+        self.n = n
+
+
+class Unit(enum.IntEnum):
+    """A unit."""
+
+    STEP = 1
+
+
+class Kind(enum.IntEnum):
+    """Another one."""
+
+    STEP = 1
+
+
+#: schedules without a name of their own.
+SCHEDULES = [lambda left: left, lambda left: 1 - left]
+
+
+def _shared(first, second, third):
+    objects = Named(1), Named(2)
+    return lambda x: [objects[first], objects[second], objects[third]]
+
+
+def _registered(*names):
+    modules = [(name, torch.nn.Identity()) for name in names]
+    return lambda x: torch.nn.Sequential(collections.OrderedDict(modules))
+
+
+def _read_only(x):
+    array = x.copy()
+    array.flags.writeable = False
+    return array
+
+
+def _with_option(number):
+    def schedule(*, scale=number):
+        return scale
+
+    return lambda x: schedule
 
 
 def _as_it_is(x):
@@ -185,6 +238,8 @@ DIFFERENT = {
     "bytes": (lambda x: bytearray(b"a"), lambda x: bytearray(b"b"), lambda: {"x": 1.0}),
     "what a function holds": (_closure(1.0), _closure(2.0), lambda: {"a": 1.0, "b": 2.0}),
     "keys that are numbers": (lambda x: {0.1: x}, lambda x: {0.2: x}, lambda: {"x": 1.0}),
+    "keys in another order": (
+        lambda x: {0.1: x, 0.2: x}, lambda x: {0.2: x, 0.1: x}, lambda: {"x": 1.0}),
     "an object in an array": (
         lambda x: np.array([Out(x)], dtype=object), lambda x: np.array([Out(x + 1)], dtype=object),
         lambda: {"x": 1.0}),
@@ -206,6 +261,42 @@ DIFFERENT = {
     "it ends the program": (_as_it_is, lambda x: sys.exit(), lambda: {"x": 1.0}),
     "items of a list of its own kind": (
         lambda items: len(items), lambda items: len(items) + 1, lambda: {"items": counting()}),
+    "the length of a queue": (
+        lambda x: collections.deque(maxlen=10), lambda x: collections.deque(maxlen=100),
+        lambda: {"x": 1.0}),
+    "what a mapping makes of a missing key": (
+        lambda x: collections.defaultdict(int), lambda x: collections.defaultdict(float),
+        lambda: {"x": 1.0}),
+    "a key of NumPy": (
+        lambda x: {np.int64(1): x}, lambda x: {np.int64(2): x}, lambda: {"x": 1.0}),
+    "a key that is a class": (lambda x: {int: x}, lambda x: {float: x}, lambda: {"x": 1.0}),
+    "the last digits of an item of a set": (
+        lambda x: {0.12345678901}, lambda x: {0.12345678902}, lambda: {"x": 1.0}),
+    "a member of another enumeration": (
+        lambda x: Unit.STEP, lambda x: Kind.STEP, lambda: {"x": 1.0}),
+    "a module": (lambda x: np, lambda x: torch, lambda: {"x": 1.0}),
+    "a function without a name": (
+        lambda x: SCHEDULES[0], lambda x: SCHEDULES[1], lambda: {"x": 1.0}),
+    "a default by keyword": (_with_option(1), _with_option(2), lambda: {"x": 1.0}),
+    "a method of a list": (lambda x: [1].append, lambda x: [2].append, lambda: {"x": 1.0}),
+    "arguments of an error": (
+        lambda x: [ValueError(1)], lambda x: [ValueError(2)], lambda: {"x": 1.0}),
+    "the end of long bytes": (
+        lambda x: bytearray(2000), lambda x: bytearray(1999) + b"a", lambda: {"x": 1.0}),
+    "the end of a long pattern": (
+        lambda x: re.compile("a" * 300), lambda x: re.compile("a" * 299 + "b"),
+        lambda: {"x": 1.0}),
+    "the shape of an array of objects": (
+        lambda x: np.full((2, 3), "a", object), lambda x: np.full((3, 2), "a", object),
+        lambda: {"x": 1.0}),
+    "an array that nobody may write": (
+        lambda x: x.copy(), _read_only, lambda: {"x": np.ones(2)}),
+    "which object is there twice": (
+        _shared(0, 1, 0), _shared(0, 1, 1), lambda: {"x": 1.0}),
+    "the order of modules": (_registered("a", "b"), _registered("b", "a"), lambda: {"x": 1.0}),
+    "large integers": (
+        lambda x: [2**63, -1] * 300, lambda x: [2**63 + 1, -1] * 300, lambda: {"x": 1.0}),
+    "an integer of many digits": (lambda x: 2**80, lambda x: 2**80 + 1, lambda: {"x": 1.0}),
     "a partial": (
         lambda self, x: self.schedule() * self.args.lr * x, lambda self, x: self.args.lr + x,
         lambda: {"self": Made(schedule=functools.partial(pow, 2.0, 0.5), args=Made(lr=0.1)),
@@ -236,13 +327,6 @@ def _returns_itself_with_more(self, x):
     return self
 
 
-class Named:
-    """With a number."""
-
-    def __init__(self, n):
-        self.n = n
-
-
 REWRITTEN = {
     "an attribute more, of what it returns": (
         _returns_itself, _returns_itself_with_more, lambda: {"self": Made(n=0.0), "x": 2.0}),
@@ -258,8 +342,6 @@ REWRITTEN = {
     "days that are none": (
         lambda x: np.array(["NaT"], "M8[s]"), lambda x: np.array(["NaT"], "M8[s]"),
         lambda: {"x": 1.0}),
-    "keys in another order": (
-        lambda x: {0.1: x, 0.2: x}, lambda x: {0.2: x, 0.1: x}, lambda: {"x": 1.0}),
     "a parameter with an attribute": (
         lambda p: p * p.scale, lambda p: p.scale * p, lambda: {"p": _scaled()}),
 }  # fmt: skip
@@ -301,11 +383,88 @@ def test_what_is_too_large_is_not_compared(monkeypatch):
         Copies({"x": mp.Value("i", 0).get_obj()})
 
 
+_FREE = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+
+
+def _nested(depth):
+    return functools.reduce(lambda inner, _: [inner], range(depth), 1)
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda x: (x, (item for item in [x])), "does not repeat itself"),
+        (lambda x: (n for n in range(1001)), "more than 1000 items"),
+        (lambda x: _nested(50), "more than 40 levels"),
+    ],
+)
+def test_what_nothing_shows_is_not_compared(function, why):
+    """A generator among others, items after many, and what lies deep."""
+    assert why in examined(function, function, {"x": 1.0})["why"]
+
+
+def _append(x):
+    CHANGED.append(x)
+
+
+def _set_class_attribute(x):
+    Named.count = x
+
+
+def _set_missing(x):
+    global MISSING
+    MISSING = x
+
+
+def _raise_count(x):
+    if x == 5:
+        Named.count = x
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path"),
+    [
+        (lambda x: None, _append, "CHANGED"),
+        (lambda x: None, _set_class_attribute, "Named.count"),
+        (lambda x: None, _set_missing, "MISSING"),
+        # on other arguments than the given ones
+        (lambda x: None, _raise_count, "Named.count"),
+    ],
+)
+def test_what_changes_more_than_its_arguments_is_not_compared(old, new, path, monkeypatch):
+    """Variables of a module and attributes of a class, which have no copy."""
+    module = sys.modules[__name__]
+    for owner, name, value in (
+        (module, "CHANGED", []), (module, "MISSING", None), (Named, "count", 0),
+    ):  # fmt: skip
+        monkeypatch.setattr(owner, name, value)
+    result = examined(old, new, {"x": 1})
+    assert result["why"] == f"calls of it change {__name__}.{path}, which has no copy"
+
+
+def test_the_sign_of_zero_is_rounding():
+    """It is no number further away, and yet not the same."""
+    result = examined(lambda x: x - x, lambda x: -(x - x), {"x": np.ones(2)})
+    assert "differs" not in result
+    assert result["close"]
+
+
+def test_what_is_written_in_c_is_compared():
+    """A simulation has numbers that no attribute shows."""
+    mujoco = pytest.importorskip("mujoco")
+    model = mujoco.MjModel.from_xml_string(_FREE)
+
+    def move(x):
+        x.qpos[0] += 1
+
+    result = examined(lambda x: None, move, {"x": mujoco.MjData(model)})
+    assert result["given"]
+
+
 def test_what_is_written_in_c_is_copied_by_itself_or_shared():
     """A simulation has numbers that no attribute shows."""
     mujoco = pytest.importorskip("mujoco")
-    text = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
-    model = mujoco.MjModel.from_xml_string(text)
+    model = mujoco.MjModel.from_xml_string(_FREE)
     copied = Copies({"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}).make()
     assert (copied["m"].nq, copied["d"].qpos.tolist()) == (7, [0, 0, 0, 1, 0, 0, 0])
     assert next(copied["i"]) == 3

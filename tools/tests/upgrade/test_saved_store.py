@@ -504,4 +504,5 @@ def test_the_line_of_a_check_turns_red(tmp_path):
     )  # fmt: skip
     assert ran.returncode == 1, ran.stdout + ran.stderr
     assert "sb3: old files dqn model: settings['exploration_rate']" in ran.stdout
-    assert "- old files dqn model: " in (tmp_path / "report" / "summary.md").read_text()
+    line = "failed: old files `dqn model`: settings['exploration_rate']"
+    assert line in (tmp_path / "report" / "summary.md").read_text()
