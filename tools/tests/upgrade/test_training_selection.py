@@ -594,8 +594,9 @@ import json, sys
 from pathlib import Path
 from rlregress.inside import events
 
-path, label, log = sys.argv[1:]
-for job in json.loads(Path(path).read_text())["jobs"]:
+label, log = sys.argv[1:]
+lists = (json.loads(Path(line.strip()).read_text())["jobs"] for line in sys.stdin)
+for job in (job for jobs in lists for job in jobs):
     with open(log, "a") as file:
         print(label, job["name"], file=file)
     step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
@@ -620,14 +621,7 @@ def recording(tmp_path, monkeypatch):
     monkeypatch.setattr(
         recording_processes,
         "start",
-        lambda module, runtime, job: [
-            runtime.python,
-            "-c",
-            BATCH,
-            str(job),
-            runtime.label,
-            str(log),
-        ],
+        lambda module, runtime: [runtime.python, "-c", BATCH, runtime.label, str(log)],
     )
 
     def call(*names):
@@ -664,8 +658,7 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
     calls = []
     now = time.time()
 
-    def recorded(trainings, runtime, *arguments):
-        until = arguments[-1] if arguments[-1:] and isinstance(arguments[-1], float) else now
+    def recorded(trainings, runtime, folder, mark="", lines=False, until=now, workers=None):
         calls.append((runtime.label, [training.name for training in trainings], round(until - now)))
         # one a time
         return {training.name: small_traces.trace() for training in trainings[:1]}

@@ -146,9 +146,9 @@ def ask(version, module, job, kept):
         write_atomically(kept, json.dumps({"algorithms": ["sac", "td3"], **lists, **maps}))
     return json.loads(kept.read_text())
 
-def start(module, version, job):
+def start(module, version):
     assert module == "batch"
-    return [version.python, "-c", sys.argv[4], str(job), version.label, *sys.argv[1:3]]
+    return [version.python, "-c", sys.argv[4], version.label, *sys.argv[1:3]]
 
 version_fingerprints.runtime_process.run_module, recording_processes.start = ask, start
 options = Options(
@@ -162,8 +162,9 @@ import json, os, sys, time
 from pathlib import Path
 from rlregress.inside import events
 
-path, label, log, mode = sys.argv[1:]
-for job in json.loads(Path(path).read_text())["jobs"]:
+label, log, mode = sys.argv[1:]
+lists = (json.loads(Path(line.strip()).read_text())["jobs"] for line in sys.stdin)
+for job in (job for jobs in lists for job in jobs):
     with open(log, "a") as file:
         print(label, job["name"], file=file)
     gate = os.getppid()
