@@ -32,7 +32,7 @@ def parameters(
         hyperparameters=options.hyperparameters,
         total_steps=options.total_steps,
         seed=seed,
-        checkpoints=() if on_checkpoint is None else (32, 64),
+        checkpoints=() if on_checkpoint is None else (16, 32),
         **watching,
     )
     return framework.train.train(request).parameters
@@ -55,7 +55,7 @@ def with_evaluations(framework: Adapter, algorithm: str) -> Mapping[str, np.ndar
 
     trained = parameters(framework, algorithm, shifted(1), evaluate)
     evaluator.close()
-    assert [steps for steps, _ in evaluated] == [32, 64]
+    assert [steps for steps, _ in evaluated] == [16, 32]
     assert all(np.all(np.isfinite(returns)) for _, returns in evaluated)
     return trained
 

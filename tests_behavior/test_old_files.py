@@ -27,7 +27,7 @@ def test_files_of_past_releases_do_the_same(
     Raises:
         UserError: a file of the store is damaged, which says nothing of the framework.
     """
-    files = list(saved_store.check(framework, stored_kind, saved_files_worker.answers))
+    files = list(saved_store.compare_files(framework, stored_kind, saved_files_worker.answers))
     evidence(old_files={"kind": stored_kind, "found": by_release(files)})
     if failed := [file for file in files if file.failure]:
         kind = UserError if all(file.refused for file in failed) else AssertionError

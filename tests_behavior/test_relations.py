@@ -192,7 +192,7 @@ def test_a_discount_of_zero_leaves_the_reward(framework, algorithm):
         assert_same_in_each_row(who, what, getattr(other, what), expected)
 
 
-def _whole(framework: Adapter, algorithm: str, total_steps: int = 128) -> TrainingRequest:
+def _whole(framework: Adapter, algorithm: str, total_steps: int = 64) -> TrainingRequest:
     chosen = setting(framework.name, "determinism", algorithm)
     return TrainingRequest(
         algorithm=algorithm,
@@ -204,7 +204,7 @@ def _whole(framework: Adapter, algorithm: str, total_steps: int = 128) -> Traini
 
 
 @cache
-def at_once(framework: Adapter, algorithm: str, total_steps: int = 128) -> Trained:
+def at_once(framework: Adapter, algorithm: str, total_steps: int = 64) -> Trained:
     """The whole training, or so many steps of it."""
     return framework.train.train(_whole(framework, algorithm, total_steps))
 
@@ -222,6 +222,6 @@ def test_two_halves_are_the_whole(framework, algorithm, restored):
             raise AssertionError(f"expected a way to go on, found none: {error}") from error
         whole = at_once(framework, algorithm).parameters
         assert_same_parameters(who, "whole and halves", whole, halves.parameters)
-    half = at_once(framework, algorithm, 64).parameters
+    half = at_once(framework, algorithm, 32).parameters
     with pytest.raises(AssertionError, match="expected parameters identical"):
         assert_same_parameters(who, "control", whole, half)

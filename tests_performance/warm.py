@@ -40,8 +40,9 @@ _READ_AT_START = ("PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "OPENBLAS_", "NU
 #: of these, limits of single libraries: where one is not set, OMP_NUM_THREADS is its limit.
 _THREADS = ("MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
             "VECLIB_MAXIMUM_THREADS")  # fmt: skip
-#: and what a child sets itself.
-_SET_LATER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+#: and what a child sets itself, or torch reads when it compiles: each process has its own cache.
+_SET_LATER = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED",
+              "TORCHINDUCTOR_CACHE_DIR")  # fmt: skip
 _REFUSED = b"refused"
 _LENGTH = 8
 

@@ -197,13 +197,13 @@ class Estimate:
         """Estimate the seconds until the command ends; None: unknown."""
         with self._lock:
             now = time.monotonic()
-            own_pace = self._own_pace()
-            measured, stored = self._measured_until(now if own_pace else self._stage_started)
-            if not self._is_planned and own_pace is None:
+            stage_pace = self._pace_of_stage()
+            measured, stored = self._measured_until(now if stage_pace else self._stage_started)
+            if not self._is_planned and stage_pace is None:
                 return None
             slowness = (measured + self._prior[0]) / (stored + self._prior[1])
             following = [stage.expected(slowness) for stage in self._following]
-            present = self._present_seconds_left(now, own_pace, slowness)
+            present = self._present_seconds_left(now, stage_pace, slowness)
             if present is None:
                 return None
             expected = [seconds for seconds in following if seconds is not None]
@@ -214,7 +214,7 @@ class Estimate:
                 return None
             return min(present + sum(expected), self._limit + _ENDING - now)
 
-    def _own_pace(self) -> float | None:
+    def _pace_of_stage(self) -> float | None:
         """Return the seconds between two parts of the present stage; None: too few are done."""
         if self._done < _WARM_UP_PARTS or not self._done - self._at_first:
             return None
@@ -223,7 +223,7 @@ class Estimate:
     def _measured_until(self, now: float) -> tuple[float, float]:
         """Return measured and stored seconds until ``now``, the present stage included."""
         seconds, stored = self._measured
-        stage_seconds, pace = self._stage.stored, self._own_pace()
+        stage_seconds, pace = self._stage.stored, self._pace_of_stage()
         measured_here = self._stage.seconds is not None
         if stage_seconds is None or measured_here or not self._stage.is_measure:
             return self._measured
@@ -238,11 +238,11 @@ class Estimate:
         return seconds + now - self._stage_started, stored + stage_seconds
 
     def _present_seconds_left(
-        self, now: float, own_pace: float | None, slowness: float
+        self, now: float, stage_pace: float | None, slowness: float
     ) -> float | None:
         """Return the seconds that the present stage still takes; None: unknown."""
         expected = self._stage.expected(slowness)
-        pace = own_pace
+        pace = stage_pace
         if pace is None and expected is not None:
             pace = expected / self._stage.parts if self._stage.parts else 0.0
         if pace is None:
@@ -253,7 +253,7 @@ class Estimate:
             parts = max(parts, self._done / 4)
         since = now - self._last
         # what is limited by time may take twice as long as it is expected to
-        least = 0.0 if self._stage.is_measure or own_pace else parts * pace / 2
+        least = 0.0 if self._stage.is_measure or stage_pace else parts * pace / 2
         return max(parts * pace - since, since / 2, least) if parts > 0 else 0.0
 
     def line(self) -> str:

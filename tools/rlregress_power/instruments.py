@@ -100,7 +100,9 @@ def _record(framework: str, algorithm: str, output: Path, runtime: Runtime) -> T
 
 def _unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
     output = folder / f"{framework}-{algorithm}.trace"
-    recorded = _record(framework, algorithm, output, recording_processes.current("installed"))
+    recorded = _record(
+        framework, algorithm, output, recording_processes.current_runtime("installed")
+    )
     if recorded.failure:
         raise UserError(
             f"the built-in training of {algorithm} ended in an error without any fault: "

@@ -18,7 +18,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.fault_results import Mutant, Seeded
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls
-from rlregress.trace.recording_processes import current
+from rlregress.trace.recording_processes import current_runtime
 from rlregress.trace.trace_comparison import compare
 from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
 from rlregress.upgrade.compared_trainings import Training
@@ -48,7 +48,7 @@ def try_installed(
     Args:
         by_calls: call the functions of the faults directly instead of tracing them.
     """
-    installed = current("installed")
+    installed = current_runtime("installed")
     with (
         TemporaryDirectory(prefix="rlregress-faults-") as folder,
         Runtimes((installed, installed), (Path(folder), Path(folder)), workers, say) as runtimes,
@@ -56,11 +56,11 @@ def try_installed(
         trainings = {
             training.name: training for training in compared_trainings.list_trainings(adapter)
         }
-        recorded = runtimes.record_once("new", list(trainings.values()), lines=True)
+        recorded = runtimes.record_temporarily("new", list(trainings.values()), lines=True)
         traces = {name: trace for name, trace in recorded.items() if not trace.failure}
         if not by_calls:
             return trace_faults(
-                faults, trainings, traces, partial(runtimes.record_once, "new"), say
+                faults, trainings, traces, partial(runtimes.record_temporarily, "new"), say
             )
         call = partial(direct_calls.call_mutated, runtimes, folders=adapter.code.folders())
         return call_functions(faults, trainings, traces, call)

@@ -33,6 +33,7 @@ from rlregress.trace import golden
 from rlregress_studies.determinism.determinism_study import Checkpoint
 
 from . import hostile
+from .nightly import every
 
 #: functions of ``datafiles`` that are given a model, second.
 READERS = ("read", "read_cached", "validate", "read_json_line")
@@ -371,7 +372,7 @@ def _file(name: str) -> str:
     return f"data_models/{re.sub(r'[^a-zA-Z_.]+', '-', name).strip('-')}.txt"
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", every(3, [*MODELS]))
 def test_an_error_in_a_data_file_is_one_sentence(name: str, tmp_path: Path, snapshot) -> None:
     """Damage, unknown or missing keys and wrong values are one sentence in each model."""
     snapshot(_file(name), contract(tmp_path, MODELS[name], samples(MODELS[name])))

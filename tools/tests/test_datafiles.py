@@ -98,74 +98,76 @@ def test_cells_of_a_csv_file_become_numbers_where_the_model_has_them(tmp_path) -
 ROW = '# one\n\n[[row]]\nid = "a"\n'
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("row = 3", ": key 'row' is 3, expected a list"),
-        ("row = [1]", ", [[row]] 1 is 1, expected a table"),
-        ('row = [{ id = "" }]', ", [[row]] 1: key 'id' is '', expected text in quotes that is not"),
-        ("[row]", ": key 'row' is {}, expected a list"),
-        ("", ": key 'row' is missing; expected row"),
-        ("rows = []", ": unknown key 'rows'; did you mean 'row'? (known: row)"),
-        ("[[row]]", ", [[row]] at line 1: key 'id' is missing; expected id, kind, since, until"),
-        (ROW + ROW + "x = 1", ", [[row]] at line 7: unknown key 'x'; known: extra, id, judged"),
-        (ROW + 'kind = "fixed"', "at line 3: key 'kind' is 'fixed'; did you mean 'fix'? (known: f"),
-        (ROW + "kind = 1", "line 3: key 'kind' is 1, expected text in quotes"),
-        (ROW + 'since = "new"', "line 3: key 'since' is 'new', expected a version as in '2.9.2'"),
-        (ROW + "since = 2.0", "line 3: key 'since' is 2.0, expected text in quotes"),
-        (ROW + 'since = "1"\nuntil = "1"', "line 3: until is since; leave it out"),
-        (ROW + "steps = 0", "line 3: key 'steps' is 0, expected a number of at least 1"),
-        (ROW + "steps = true", "line 3: key 'steps' is true, expected a whole number"),
-        (ROW + "steps = 2.5", "line 3: key 'steps' is 2.5, expected a whole number"),
-        (ROW + 'steps = "2"', "line 3: key 'steps' is '2', expected a whole number"),
-        (ROW + "share = 1.0", "line 3: key 'share' is 1.0, expected a number below 1"),
-        (ROW + "mean = nan", "line 3: key 'mean' is NaN, expected a finite number"),
-        (ROW + "mean = false", "line 3: key 'mean' is false, expected a number"),
-        (ROW + "judged = 1", "line 3: key 'judged' is 1, expected true or false"),
-        (ROW + 'pins = "x==1"', "line 3: key 'pins' is 'x==1', expected a list"),
-        (ROW + 'pins = ["x=1"]', "key 'pins' holds 'x=1', expected a requirement as in 'numpy==1."),
-        (ROW + "widths = [1, 2, 3]", "line 3: key 'widths': two are enough"),
-        (ROW + "span = [1]", "line 3: key 'span' is [1], expected a list of 2 values"),
-        (ROW + "span = [1, 2, 3]", "key 'span' is [1, 2, 3], expected a list of 2 values"),
-        (ROW + "spans = [[1, 2], [3]]", "key 'spans' holds [3], expected a list of 2 values"),
-        (ROW + "limits = 1", "line 3: key 'limits' is 1, expected a table"),
-        (ROW + "limits = { a = 0 }", "line 3: key 'limits.a' is 0, expected a number of at least"),
-        (ROW + "limits = { A = 1 }", "line 3: key 'limits' has the key 'A', expected a small lett"),
-        (ROW + f"steps = '{'x' * 200}'", f"key 'steps' is '{'x' * 99}..., expected a whole number"),
-    ],
-)
-def test_damage_is_one_sentence(tmp_path, text, sentence) -> None:
+#: text of a file, and what is said of it
+DAMAGE = [
+    ("row = 3", ": key 'row' is 3, expected a list"),
+    ("row = [1]", ", [[row]] 1 is 1, expected a table"),
+    ('row = [{ id = "" }]', ", [[row]] 1: key 'id' is '', expected text in quotes that is not"),
+    ("[row]", ": key 'row' is {}, expected a list"),
+    ("", ": key 'row' is missing; expected row"),
+    ("rows = []", ": unknown key 'rows'; did you mean 'row'? (known: row)"),
+    ("[[row]]", ", [[row]] at line 1: key 'id' is missing; expected id, kind, since, until"),
+    (ROW + ROW + "x = 1", ", [[row]] at line 7: unknown key 'x'; known: extra, id, judged"),
+    (ROW + 'kind = "fixed"', "at line 3: key 'kind' is 'fixed'; did you mean 'fix'? (known: f"),
+    (ROW + "kind = 1", "line 3: key 'kind' is 1, expected text in quotes"),
+    (ROW + 'since = "new"', "line 3: key 'since' is 'new', expected a version as in '2.9.2'"),
+    (ROW + "since = 2.0", "line 3: key 'since' is 2.0, expected text in quotes"),
+    (ROW + 'since = "1"\nuntil = "1"', "line 3: until is since; leave it out"),
+    (ROW + "steps = 0", "line 3: key 'steps' is 0, expected a number of at least 1"),
+    (ROW + "steps = true", "line 3: key 'steps' is true, expected a whole number"),
+    (ROW + "steps = 2.5", "line 3: key 'steps' is 2.5, expected a whole number"),
+    (ROW + 'steps = "2"', "line 3: key 'steps' is '2', expected a whole number"),
+    (ROW + "share = 1.0", "line 3: key 'share' is 1.0, expected a number below 1"),
+    (ROW + "mean = nan", "line 3: key 'mean' is NaN, expected a finite number"),
+    (ROW + "mean = false", "line 3: key 'mean' is false, expected a number"),
+    (ROW + "judged = 1", "line 3: key 'judged' is 1, expected true or false"),
+    (ROW + 'pins = "x==1"', "line 3: key 'pins' is 'x==1', expected a list"),
+    (ROW + 'pins = ["x=1"]', "key 'pins' holds 'x=1', expected a requirement as in 'numpy==1."),
+    (ROW + "widths = [1, 2, 3]", "line 3: key 'widths': two are enough"),
+    (ROW + "span = [1]", "line 3: key 'span' is [1], expected a list of 2 values"),
+    (ROW + "span = [1, 2, 3]", "key 'span' is [1, 2, 3], expected a list of 2 values"),
+    (ROW + "spans = [[1, 2], [3]]", "key 'spans' holds [3], expected a list of 2 values"),
+    (ROW + "limits = 1", "line 3: key 'limits' is 1, expected a table"),
+    (ROW + "limits = { a = 0 }", "line 3: key 'limits.a' is 0, expected a number of at least"),
+    (ROW + "limits = { A = 1 }", "line 3: key 'limits' has the key 'A', expected a small lett"),
+    (ROW + f"steps = '{'x' * 200}'", f"key 'steps' is '{'x' * 99}..., expected a whole number"),
+]
+
+
+def test_damage_is_one_sentence(tmp_path) -> None:
     """The sentence has file, table and line, key, the value, and the expectation."""
-    assert sentence in refusal(tmp_path, text)
+    for text, sentence in DAMAGE:
+        assert sentence in refusal(tmp_path, text)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "sentence"),
-    [
-        ("x.toml", "row = [", "is not valid TOML: Invalid value (at end of document)"),
-        ("x.yaml", "row: [", "is not valid YAML: while parsing a flow node expected the node cont"),
-        ("x.yaml", "", "is null, expected a table"),
-        ("x.yaml", "row: [{id: a, limits: {a: x}}]", ": key 'row[0].limits.a' is 'x', expected a"),
-        ("x.json", '{"row": 1', "is not valid JSON: Expecting ',' delimiter: line 1 column 10"),
-        ("x.json", '{"row": [{}]}', ", table 'row[0]': key 'id' is missing; expected id"),
-        ("x.json", "[" * 100000, "is not valid JSON: "),
-        ("x.csv", "id,steps\na,1\nb,x\n", ", line 3: column 'steps' is 'x', expected a whole num"),
-        ("x.csv", "id,steps\n\na,1\n\n\nb,x\n", ", line 6: column 'steps' is 'x'"),
-        ("x.csv", 'id,steps\n"a\n7",1\nb,x\n', ", line 4: column 'steps' is 'x'"),
-        ("x.csv", 'id,steps\na,"x\n\x01"\n', r"column 'steps' is 'x\n\x01', expected a whole"),
-        ("x.csv", "id,stepz\na,1\n", ", line 1: unknown column 'stepz'; did you mean 'steps'?"),
-        ("x.csv", "id,mean\na,inf\n", ", line 2: column 'mean' is 'inf', expected a finite number"),
-        ("x.csv", "id,mean\na,x\n", ", line 2: column 'mean' is 'x', expected a number"),
-        ("x.csv", "id,steps\na\n", "is not valid CSV: line 2 has not as many cells as the first"),
-        ("x.csv", "id,steps\na,1,2\n", "is not valid CSV: line 2 has not as many cells as the fir"),
-        ("x.csv", "id,steps,id\na,1,b\n", "is not valid CSV: line 1 has 2 columns 'id'"),
-        ("x.csv", "}{ [[", "is not valid CSV: it has no rows below its first line"),
-        ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; "),
-    ],
-)
-def test_every_format_is_damaged_in_the_same_words(tmp_path, name, text, sentence) -> None:
+#: name and text of a file, and what is said of it
+DAMAGE_OF_FORMATS = [
+    ("x.toml", "row = [", "is not valid TOML: Invalid value (at end of document)"),
+    ("x.yaml", "row: [", "is not valid YAML: while parsing a flow node expected the node cont"),
+    ("x.yaml", "", "is null, expected a table"),
+    ("x.yaml", "row: [{id: a, limits: {a: x}}]", ": key 'row[0].limits.a' is 'x', expected a"),
+    ("x.json", '{"row": 1', "is not valid JSON: Expecting ',' delimiter: line 1 column 10"),
+    ("x.json", '{"row": [{}]}', ", table 'row[0]': key 'id' is missing; expected id"),
+    ("x.json", "[" * 100000, "is not valid JSON: "),
+    ("x.csv", "id,steps\na,1\nb,x\n", ", line 3: column 'steps' is 'x', expected a whole num"),
+    ("x.csv", "id,steps\n\na,1\n\n\nb,x\n", ", line 6: column 'steps' is 'x'"),
+    ("x.csv", 'id,steps\n"a\n7",1\nb,x\n', ", line 4: column 'steps' is 'x'"),
+    ("x.csv", 'id,steps\na,"x\n\x01"\n', r"column 'steps' is 'x\n\x01', expected a whole"),
+    ("x.csv", "id,stepz\na,1\n", ", line 1: unknown column 'stepz'; did you mean 'steps'?"),
+    ("x.csv", "id,mean\na,inf\n", ", line 2: column 'mean' is 'inf', expected a finite number"),
+    ("x.csv", "id,mean\na,x\n", ", line 2: column 'mean' is 'x', expected a number"),
+    ("x.csv", "id,steps\na\n", "is not valid CSV: line 2 has not as many cells as the first"),
+    ("x.csv", "id,steps\na,1,2\n", "is not valid CSV: line 2 has not as many cells as the fir"),
+    ("x.csv", "id,steps,id\na,1,b\n", "is not valid CSV: line 1 has 2 columns 'id'"),
+    ("x.csv", "}{ [[", "is not valid CSV: it has no rows below its first line"),
+    ("x.toml", "\udcff", "cannot be read: byte 0 is not UTF-8; "),
+]
+
+
+def test_every_format_is_damaged_in_the_same_words(tmp_path) -> None:
     """The path of the key stands in place of a line; CSV has columns."""
-    assert sentence in refusal(tmp_path, text, name)
+    for name, text, sentence in DAMAGE_OF_FORMATS:
+        assert sentence in refusal(tmp_path, text, name)
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path) -> None:

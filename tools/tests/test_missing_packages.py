@@ -151,10 +151,8 @@ def test_a_figure_that_cannot_be_drawn_says_so(monkeypatch):
     assert "pip install &#39;rlregress[plots]&#39;" in text
 
 
-@pytest.mark.parametrize(
-    "trained",
-    [(), pytest.param(("tests_behavior/test_determinism.py",), marks=pytest.mark.nightly)],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("trained", [(), ("tests_behavior/test_determinism.py",)])
 def test_tests_that_lack_a_package_are_skipped_with_the_line(tmp_path, trained):
     """None fails, and the report begins with them; determinism needs no MuJoCo."""
     unit = ("tests_unit/test_atari.py", "tests_unit/test_details.py")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import io
 import re
 import time
-from types import SimpleNamespace
 
 import pytest
 
 from rlregress import progress
 from rlregress.progress import CommandStage, Durations, Estimate
-from rlregress.upgrade import culprit_search, expected_stages
 
 
 @pytest.fixture
@@ -113,13 +111,6 @@ def test_later_stages_take_longer_on_a_busy_machine(clock, monkeypatch):
     assert estimate.seconds_left() == pytest.approx(2 * (8 + 2))
 
 
-def test_changed_parts_concern_the_next_stage_alone(clock):
-    """The parts of one framework do not predict those of the next."""
-    estimate = expect(CommandStage("two", 5, starts=0), CommandStage("two", 7, starts=0))
-    estimate.change("two", 1)
-    assert estimate.seconds_left() == pytest.approx(1 + 7)
-
-
 def test_no_more_time_is_left_than_the_command_may_take(clock):
     """Ten seconds for the judgement follow the limit; then no time is predicted."""
     estimate = expect(CommandStage("one", 100))
@@ -131,18 +122,6 @@ def test_no_more_time_is_left_than_the_command_may_take(clock):
     assert estimate.line() == "one: about 40 s so far"
 
 
-def test_a_stage_has_its_own_pace_once_parts_are_done(clock):
-    """The start of a stage is not repeated: ten parts of 3 s after 50 s leave 30 s."""
-    estimate = expect(CommandStage("one", 20))
-    estimate.begin("one", 20)
-    for number in range(10):
-        clock[0] = 50.0 + 3 * number
-        estimate.done()
-    assert estimate.seconds_left() == pytest.approx(30.0)
-    estimate.done(reused=True)
-    assert estimate.seconds_left() == pytest.approx(27.0)
-
-
 def test_no_time_is_left_unknown_silently(clock):
     """Without stored seconds the line reports the time so far."""
     estimate = expect(CommandStage("one"), CommandStage("unknown"))
@@ -151,64 +130,3 @@ def test_no_time_is_left_unknown_silently(clock):
     assert estimate.line() == "one: about 10 s so far"
     estimate.begin("unknown")
     assert estimate.seconds_left() is None
-
-
-def test_seconds_that_were_measured_here_take_the_place_of_stored_ones(clock):
-    """A script of 100 s is recorded again in 100 s, however slow the machine was before."""
-    estimate = Estimate()
-    estimate.begin("one", 1)
-    clock[0] = 60.0
-    estimate.done()
-    estimate.expect([CommandStage("two", 2, at_once=2, seconds=100.0)])
-    estimate.begin("unknown")
-    estimate.begin("two", 2)
-    assert estimate.seconds_left() == pytest.approx(100.0)
-
-
-def test_a_search_that_takes_longer_than_expected_goes_on(clock):
-    """A quarter of its parts is expected to follow, and never nothing."""
-    estimate = expect(CommandStage("one", 10))
-    estimate.begin("one")
-    for number in range(40):
-        clock[0] = number + 1.0
-        estimate.done()
-    assert estimate.seconds_left() == pytest.approx(10.0)
-
-
-def test_a_stage_that_is_skipped_is_over_when_a_later_one_begins(clock):
-    """Nothing diverged, so that no culprit was looked for."""
-    estimate = expect(CommandStage("one", 4), CommandStage("two", 1000), CommandStage("three", 1))
-    estimate.begin("one")
-    clock[0] = 6.0
-    estimate.begin("three")
-    assert estimate.seconds_left() == pytest.approx(3.0)
-
-
-def test_stages_after_a_difference_count_by_its_probability():
-    """Trainings and starts: a detail that differs makes it certain, without one it is a chance."""
-    options = SimpleNamespace(at_once=2, trace_all=False)
-    maybe, certain = (
-        {
-            stage.name: stage
-            for stage in expected_stages.list_training_stages([(1, 8, differs, True)], options)
-        }
-        for differs in (False, True)
-    )
-    chance = maybe[culprit_search.STAGE].starts / certain[culprit_search.STAGE].starts
-    assert 0 < chance < 1
-    for name in (expected_stages.REPETITION, culprit_search.STAGE):
-        assert maybe[name].parts == pytest.approx(chance * certain[name].parts)
-        assert maybe[name].starts == pytest.approx(chance * certain[name].starts)
-
-
-def test_a_stage_can_correct_its_expected_parts(clock):
-    """Ten parts took ten seconds, and so many as are expected from then on take as long each."""
-    estimate = expect(CommandStage("one", 4))
-    estimate.begin("one")
-    for _ in range(10):
-        clock[0] += 1.0
-        estimate.done()
-    estimate.expect_left(200)
-    assert estimate.seconds_left() == pytest.approx(200.0)
-    estimate.expect_left(4)
-    assert estimate.seconds_left() == pytest.approx(4.0)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,7 +21,6 @@ from rlregress.pytest_plugin import subjects
 from rlregress.training import worker_launch
 from rlregress.training.cell import Cell
 from tools.conftest import pytest_terminal_summary
-from tools.tests.nightly import every
 from tools.tests.processes import run_pytest, run_python
 from tools.tests.small_adapters import SmallAdapter
 
@@ -302,9 +299,10 @@ def test_failures_are_folded_by_detail_with_the_code_that_decides_it():
     assert "- deciding code -" in output
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("variables", "options", "used"),
-    every(3, [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)]),
+    [({}, [], "1"), ({"OMP_NUM_THREADS": "3"}, [], "3"), ({}, ["--unpinned"], None)],
 )  # fmt: skip
 def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, variables, options, used):
     """The variable is 1, the user's value, or unset with ``--unpinned``."""
@@ -318,20 +316,6 @@ def test_torch_gets_one_thread_unless_the_user_says_otherwise(tmp_path, variable
     words = ("-m", "pytest", "-q", "-p", "rlregress.pytest_plugin", "-p", "no:cacheprovider")
     words = (*words, "--rootdir", tmp_path, *options, asking)
     run_python(*words, cwd=tmp_path, env=outside | variables)
-
-
-@pytest.mark.usefixtures("warm_python")
-def test_a_unit_test_imports_nothing_of_a_check(tmp_path):
-    """Tests of formulas import no module of a check, which takes long."""
-    watcher = tmp_path / "watcher.py"
-    watcher.write_text(
-        "import sys\ndef pytest_unconfigure():\n"
-        "    print('imported:', *(n for n in sys.modules if n.startswith('rlregress.check.')))"
-    )
-    path = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
-    words = "-q -s -p watcher tests_unit/test_gae.py --framework sb3"
-    process = run_pytest(*words.split(), variables={"PYTHONPATH": path})
-    assert process.stdout.splitlines()[-1] == "imported:"
 
 
 TOTAL = "  100 s 100%    85 in all"

@@ -50,7 +50,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, command, code):
 
 @pytest.mark.parametrize(
     "words",
-    every(4, ["--version", "--help", "plan --help", "details", "runs status --store {}",
+    every(7, ["--version", "--help", "plan --help", "details", "runs status --store {}",
               "runs status --verify --store {}", "plan --framework sb3"]),
 )  # fmt: skip
 def test_a_full_output_is_one_sentence(words, tmp_path):

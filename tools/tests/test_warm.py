@@ -138,6 +138,12 @@ def test_limits_that_say_the_same_share_a_server():
     assert warm._key({"MKL_NUM_THREADS": "1"}) != warm._key({})
 
 
+def test_processes_with_other_caches_share_a_server():
+    """Torch names its folder in each process that has imported it: the workers of pytest-xdist."""
+    keys = {warm._key({"TORCHINDUCTOR_CACHE_DIR": folder}) for folder in ("/tmp/a", "/tmp/b")}
+    assert keys == {warm._key({})}
+
+
 def test_each_variable_of_a_child_process_has_its_own_server():
     """No process gets a torch that was loaded with another value of a variable that we set."""
     with mock.patch.dict(os.environ, clear=True):

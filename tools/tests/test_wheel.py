@@ -18,6 +18,7 @@ import pytest
 from rlregress import __version__, suite
 from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
 from rlregress.upgrade import installer
+from tools.tests.nightly import every
 
 BUILDS = "hatchling comes with: pip install -e .[dev]"
 #: what a wheel takes from the top of the checkout
@@ -105,10 +106,12 @@ cli.main()
 
 @pytest.mark.parametrize(
     ("points", "words", "reason"),
-    [({}, ["study", "rank", "x.csv"], "which is not installed"),
-     ({}, ["selftest"], "which is not installed"),
-     ({"study": "rlregress_studies.gone:STUDY"}, ["study", "--help"],
-      "which cannot be imported (No module named 'rlregress_studies.gone')")],
+    every(3, [
+        ({}, ["study", "rank", "x.csv"], "which is not installed"),
+        ({}, ["selftest"], "which is not installed"),
+        ({"study": "rlregress_studies.gone:STUDY"}, ["study", "--help"],
+         "which cannot be imported (No module named 'rlregress_studies.gone')"),
+    ]),
 )  # fmt: skip
 def test_commands_of_a_missing_package_name_it(points, words, reason):
     """Entry points are asked: the folders of a clone can be imported all the same."""

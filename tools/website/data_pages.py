@@ -15,7 +15,7 @@ from rlregress.catalogue import expectations, registry
 from rlregress.catalogue.expectations import Expectation
 from rlregress.catalogue.implementation import expectations_path
 from rlregress.catalogue.registry import Detail
-from rlregress.check.comparison import compare_documented
+from rlregress.check.comparison import list_documented_variants
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.frameworks.base import Adapter
@@ -71,7 +71,7 @@ def build_comparison() -> str:
     """Compare all installed frameworks by their documented variants."""
     names = {adapter.name for adapter in _list_adapters()}
     installed = [adapter for adapter in frameworks.installed() if adapter.name in names]
-    documented = compare_documented({a.full_name: a.code.version() for a in installed})
+    documented = list_documented_variants({a.full_name: a.code.version() for a in installed})
     facts = Facts(comparison_page.title(documented), "", 0.0, "", "")
     basis = "What is documented of these versions; `pytest tests_unit` asserts it."
     return harmless.markdown(markdown_page.text(comparison_page.page(documented, facts, basis)))

@@ -29,12 +29,12 @@ class Step:
     between: tuple[int, ...] = ()
 
     def shift_by(self, by: int) -> Step:
-        """The same step in a list that begins earlier."""
+        """Return the same step in a list that begins this many versions earlier."""
         return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
 
 
 def chain(count: int) -> list[tuple[int, ...]]:
-    """The parents of versions that follow each other."""
+    """Return the parents of versions that follow each other."""
     return [(number - 1,) if number else () for number in range(count)]
 
 
@@ -102,7 +102,7 @@ def find_every_change(count: int, after: Callable[[int], Step | None]) -> Iterat
 def find_smallest_set(
     names: Sequence[str], check: Callable[[frozenset[str]], str]
 ) -> tuple[str, ...]:
-    """A set of names that makes the difference, of which none can be left out.
+    """Find a set of names that makes the difference and of which none can be left out.
 
     Args:
         names: all of them together are ``NEW``, none of them is ``OLD``.

@@ -45,7 +45,7 @@ def explain_step(
     versions: tuple[Checked, Checked],
     adapters: Sequence[Adapter],
 ) -> ChangedAt:
-    """The step with its functions, its first difference, and what changelogs say of it.
+    """Add to a step its functions, first difference, and entries of changelogs.
 
     Args:
         versions: those beside the step; what was measured of them is not measured again.
@@ -85,7 +85,7 @@ def _lines(hunk: Hunk) -> list[str]:
 def _explain_trace(
     step: ChangedAt, symptom: Symptom, versions: tuple[Checked, Checked]
 ) -> tuple[ChangedAt, list[Changed]]:
-    """The first difference of the traces, and the functions that reverting shows to make it."""
+    """Return the first difference of traces, and the functions whose reversal removes it."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
         result = cascade.run(
             Options(
@@ -165,10 +165,10 @@ def _fingerprints(
 
 
 def _explain_default(
-    name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
+    full_name: str, pieces: Sequence[Changed], prints: Iterable[tuple[Fingerprint, Fingerprint]]
 ) -> list[Changed]:
     """Return the definition of a parameter whose default changes like the searched one."""
-    owner, _, parameter = name.rpartition(" ")
+    owner, _, parameter = full_name.rpartition(" ")
     owners = {owner}
     for old, new in prints:
         changed = version_fingerprints.changed_defaults(old, new)
@@ -197,7 +197,7 @@ def _explain_default(
 
 
 def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
-    """Pieces of code that define what some dotted paths stand for, or a part of it."""
+    """Return pieces of code that define what dotted paths name, or a part of it."""
     named = [(piece, known_changes.qualified(f"{piece.file} {piece.name}")) for piece in pieces]
     return [
         piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)

@@ -180,7 +180,7 @@ class Search:
         return checkouts / version.tree.relative_to(checkouts).parts[0]
 
     def forget(self) -> None:
-        """Forget what code of the user's did: it may read what no name of a version tells."""
+        """Forget measurements of a user's code, which may read files that versions do not name."""
         if self.symptom.foreign:
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -271,7 +271,7 @@ class Search:
             self.remove(checked)
 
     def with_shared(self, version: RequestedVersion) -> RequestedVersion:
-        """A version on what both ends share."""
+        """Add the packages that both ends share to a version."""
         return version.on(self.shared) if self.shared and version.requirements else version
 
     def _resolved(self, version: RequestedVersion) -> ResolvedVersion:
@@ -349,7 +349,7 @@ def search_releases(
     say: cached_folders.Say,
     finds_all: bool = False,
 ) -> Bisected:
-    """Which package, and which release of it, changed something.
+    """Find which package, and which release of it, changed something.
 
     Args:
         finds_all: name all steps, not one.
@@ -412,7 +412,7 @@ def _dated(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
 
 
 def _expect_checks(ends: int, count: int) -> None:
-    """Expect that versions are halved down to one step, which is then explained."""
+    """Announce to the progress that versions are halved down to one step."""
     progress.begin("checking versions", ends + round(math.log2(max(count - 1, 1))))
     progress.expect([progress.CommandStage(_EXPLAINING, starts=0)])
 
@@ -480,7 +480,7 @@ def search_commits(
     pins: Sequence[str] = (),
     python: str = "",
 ) -> Bisected:
-    """Which commit of a repository changed something.
+    """Find which commit of a repository changed something.
 
     Args:
         pins: packages that every commit stands on, beside what is installed.

@@ -190,7 +190,7 @@ def detail(adapter: Adapter, id: str) -> Symptom:
     return Symptom(f"detail {id}", value, details=(id,), name=id)
 
 
-def _check_algorithm(adapter: Adapter, owner: str, name: str) -> None:
+def _check_algorithm(adapter: Adapter, owner: str, default_name: str) -> None:
     """Raise UserError for an algorithm that no version can have, before any version is made."""
     try:
         default_algorithms = [algorithm for algorithm, _ in adapter.read.other_defaults()]
@@ -203,8 +203,9 @@ def _check_algorithm(adapter: Adapter, owner: str, name: str) -> None:
     ]
     if "." not in owner and owner not in algorithms:
         raise UserError(
-            f"--default is '{name}', and '{owner}' is no algorithm that is compared here; "
-            f"{nearest(owner, algorithms)}; a parameter is named by its function"
+            f"--default is '{default_name}', and '{owner}' is no algorithm that is compared here; "
+            f"{nearest(owner, algorithms)}; for a parameter of a function or class, give its "
+            "full name, such as 'stable_baselines3.TD3 batch_size'"
         )
 
 
@@ -353,8 +354,8 @@ def command(text: str) -> Symptom:
     blind = [word for word in words[1:2] if re.fullmatch(r"-[a-zA-Z]*[EI][a-zA-Z]*", word)]
     if blind:
         raise UserError(
-            f"--command has '{blind[0]}', with which Python does not look at PYTHONPATH, where "
-            "the version stands; leave it out"
+            f"--command has '{blind[0]}', which makes Python ignore PYTHONPATH, and the version "
+            "under test is found through PYTHONPATH; leave the option out"
         )
 
     def measured(prepared: PreparedVersion) -> list[Any]:

@@ -85,13 +85,13 @@ def _environment_pins(version: RequestedVersion) -> dict[str, str]:
 
 
 def request_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
-    """The version that some pins make."""
+    """Return the version that some pins make."""
     rows = tuple(f"{name}=={version}" for name, version in sorted(requested_pins.items()))
     return RequestedVersion(" ".join(rows), rows, python=python)
 
 
 def releases(package: str, old: str, new: str, dated: Iterable[str], python: str = "") -> list[str]:
-    """Published releases of a package from one to another, in the order from OLD to NEW.
+    """Return published releases of a package from OLD to NEW, in that order.
 
     Both ends are among them, and those that were yanked since or have no build for this Python.
     Pre-releases are if an end is one. The list is kept, for when the index cannot be reached.
@@ -168,7 +168,7 @@ def _version(package: str, text: str) -> Version:
 
 
 def find_repository_folder(repository: str) -> Path:
-    """The folder of a repository; UserError if there is none."""
+    """Find the folder of a repository; UserError if there is none."""
     folder = Path(repository).expanduser()
     if not folder.is_dir():
         raise UserError(f"--repo is '{repository}', which is no folder; expected a git repository")

@@ -17,7 +17,7 @@ _COLOURS = np.array([[239, 221, 124], *[[222, 119, 229]] * 4], dtype=np.float64)
 _PICTURE = np.broadcast_to(np.tile(_COLOURS, (42, 1))[:, None, :], (210, 160, 3))
 
 
-def _skip() -> Detail:
+def _max_and_skip() -> Detail:
     def observed(
         frames: int, reward: Callable[[Any], float], pixel: Callable[[Any], float]
     ) -> Formula:
@@ -78,7 +78,7 @@ def _skip() -> Detail:
     )
 
 
-def _warp() -> Detail:
+def _frame_warp() -> Detail:
     def rows(picture: np.ndarray, i: Inputs) -> np.ndarray:
         row, column = int(i["row"]), int(i["column"])
         pixels = [picture[row, column], picture[row + 1, column]]
@@ -145,7 +145,7 @@ def _warp() -> Detail:
     )
 
 
-def _stack() -> Detail:
+def _frame_stack() -> Detail:
     def stacks(*rows: tuple[float, ...]) -> Formula:
         # colours as they are with the first pixel of the inputs, 10
         return lambda i: np.array(rows, dtype=np.float64).reshape(-1)
@@ -203,4 +203,4 @@ def _stack() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (_skip(), _warp(), _stack())
+DETAILS: tuple[Detail, ...] = (_max_and_skip(), _frame_warp(), _frame_stack())

@@ -29,7 +29,7 @@ def _standardised(observations: np.ndarray) -> np.ndarray:
     return np.array(standardised)
 
 
-def _scaling() -> Detail:
+def _image_scaling() -> Detail:
     def twice(numbers: np.ndarray) -> np.ndarray:
         return np.repeat(numbers, 2)
 
@@ -82,8 +82,8 @@ def _scaling() -> Detail:
 def _activation() -> Detail:
     below, above = _BELOW, _ABOVE
 
-    def hidden(least: float, most: float, *outputs: float) -> Formula:
-        return always(*([least, most] * 4), *outputs)
+    def hidden_ranges(smallest: float, largest: float, *outputs: float) -> Formula:
+        return always(*([smallest, largest] * 4), *outputs)
 
     linear = (above - below, below)
     return make_detail(
@@ -99,11 +99,11 @@ def _activation() -> Detail:
         {
             "relu_hidden": (
                 "ReLU behind hidden layers, none behind the outputs",
-                hidden(0.0, above, *linear),
+                hidden_ranges(0.0, above, *linear),
             ),
             "relu_everywhere": (
                 "ReLU behind hidden layers and outputs",
-                hidden(0.0, above, above, 0.0),
+                hidden_ranges(0.0, above, above, 0.0),
             ),
             "relu_not_behind_512": (
                 "ReLU behind the convolutions only",
@@ -111,25 +111,28 @@ def _activation() -> Detail:
             ),
             "tanh_hidden": (
                 "tanh behind hidden layers",
-                hidden(np.tanh(below), np.tanh(above), *linear),
+                hidden_ranges(np.tanh(below), np.tanh(above), *linear),
             ),
-            "elu_hidden": ("ELU behind hidden layers", hidden(np.expm1(below), above, *linear)),
+            "elu_hidden": (
+                "ELU behind hidden layers",
+                hidden_ranges(np.expm1(below), above, *linear),
+            ),
             "leaky_relu_hidden": (
                 "leaky ReLU (0.01) behind hidden layers",
-                hidden(0.01 * below, above, *linear),
+                hidden_ranges(0.01 * below, above, *linear),
             ),
             "tanh_behind_512": (
                 "ReLU behind the convolutions, tanh behind the hidden layer",
                 always(*([0.0, above] * 3), np.tanh(below), np.tanh(above), *linear),
             ),
-            "absent": ("no activation", hidden(below, above, *linear)),
+            "absent": ("no activation", hidden_ranges(below, above, *linear)),
         },
         consequence="A ReLU behind the outputs could give neither a negative value nor a logit "
         "below zero, and would stop learning where it is zero.",
     )
 
 
-def _trunk() -> Detail:
+def _shared_trunk() -> Detail:
     trunk = _CONVOLUTIONS + _HIDDEN
     policy, value = _POLICY_HEAD, _VALUE_HEAD
     return make_detail(
@@ -198,4 +201,4 @@ def _networks() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (_scaling(), _activation(), _trunk(), _networks())
+DETAILS: tuple[Detail, ...] = (_image_scaling(), _activation(), _shared_trunk(), _networks())

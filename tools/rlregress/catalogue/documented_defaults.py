@@ -121,7 +121,7 @@ def format_value(value: Any) -> str:
 
 
 def list_differences(values: Hyperparameters, documented: Hyperparameters) -> list[str]:
-    """List a clause for each hyperparameter that is not as documented, sorted."""
+    """Return "name: value (documented: value)" of hyperparameters that differ, by name."""
     clauses = []
     for name in sorted(set(values) | set(documented)):
         current = format_value(values[name]) if name in values else "no such hyperparameter"

@@ -231,7 +231,7 @@ def _statistics() -> Detail:
     )
 
 
-def _order() -> Detail:
+def _clip_order() -> Detail:
     def clipped_first(i: Inputs) -> np.ndarray:
         x = np.clip(_x(i), -10.0, 10.0)
         return formulas.standardise(x, formulas.cumulative(x))[1:]
@@ -257,4 +257,4 @@ def _order() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (_observation(), _epsilon(), _clip(), _statistics(), _order())
+DETAILS: tuple[Detail, ...] = (_observation(), _epsilon(), _clip(), _statistics(), _clip_order())

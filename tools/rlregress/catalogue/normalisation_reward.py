@@ -90,7 +90,7 @@ def _reward() -> Detail:
     )
 
 
-def _reset() -> Detail:
+def _return_reset() -> Detail:
     def ends(i: Inputs) -> tuple[np.ndarray, np.ndarray]:
         return np.asarray(i["terminated"]), np.asarray(i["truncated"])
 
@@ -142,7 +142,7 @@ def _reset() -> Detail:
     )
 
 
-def _clip() -> Detail:
+def _reward_clip() -> Detail:
     def limited(low: float, high: float) -> Formula:
         return lambda i: np.clip(_by_return(_r(i))[-2:], low, high)
 
@@ -202,8 +202,8 @@ def _episode_return() -> Detail:
 
 DETAILS: tuple[Detail, ...] = (
     _reward(),
-    _reset(),
-    _clip(),
+    _return_reset(),
+    _reward_clip(),
     make_detail(
         "normalisation.reward.first",
         "What becomes of the very first reward of a training?",

@@ -87,7 +87,7 @@ def _terminal_observation() -> Detail:
     )
 
 
-def _replay() -> Detail:
+def _replay_normalisation() -> Detail:
     def at(statistics_of: int) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             x = _x(i)
@@ -194,7 +194,7 @@ def _large_offset() -> Detail:
     )
 
 
-def _environments() -> Detail:
+def _shared_statistics() -> Detail:
     def pair(formula: Callable[[np.ndarray], np.ndarray]) -> Formula:
         return lambda i: formula(np.stack([i["first"], i["second"]]))
 
@@ -227,7 +227,7 @@ def _environments() -> Detail:
     )
 
 
-def _fixed_epsilon() -> Detail:
+def _epsilon_with_fixed_statistics() -> Detail:
     def divided(divisor: Formula) -> Formula:
         return lambda i: np.log10(i["distance"] / divisor(i))
 
@@ -262,11 +262,11 @@ def _fixed_epsilon() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     _terminal_statistics(),
     _terminal_observation(),
-    _replay(),
+    _replay_normalisation(),
     _early_scale(),
     _large_offset(),
-    _environments(),
-    _fixed_epsilon(),
+    _shared_statistics(),
+    _epsilon_with_fixed_statistics(),
     make_detail(
         "normalisation.reward_clip.one_sided",
         "Can rewards be clipped on one side only?",

@@ -17,7 +17,7 @@ def _column(i: Inputs, name: str) -> np.ndarray:
     return np.asarray(i[name], dtype=np.float64)
 
 
-def _default() -> Detail:
+def _default_wrappers() -> Detail:
     def formula_for(observation: Formula, reward: Formula) -> Formula:
         return lambda i: np.concatenate([observation(i)[[3, -1]], reward(i)[[3, -1]]])
 
@@ -220,4 +220,4 @@ def _evaluation() -> list[Detail]:
     ]
 
 
-DETAILS: tuple[Detail, ...] = (_default(), _default_off_policy(), *_evaluation())
+DETAILS: tuple[Detail, ...] = (_default_wrappers(), _default_off_policy(), *_evaluation())

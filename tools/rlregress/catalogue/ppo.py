@@ -54,7 +54,7 @@ def _policy_loss() -> Detail:
     )
 
 
-def _normalisation() -> list[Detail]:
+def _advantage_normalisation() -> list[Detail]:
     def one_sided(i: Inputs, advantages: np.ndarray) -> float:
         return ppo.loss_pessimistic(np.full(len(advantages), i["ratio"]), advantages, 0.2)
 
@@ -157,7 +157,7 @@ def _initialisation() -> Detail:
     )
 
 
-def _bounding() -> Detail:
+def _action_bounding() -> Detail:
     def pair(executed: Formula, stored: Formula) -> Formula:
         return lambda i: np.concatenate([executed(i), stored(i)])
 
@@ -281,10 +281,10 @@ def _optimiser() -> list[Detail]:
 
 DETAILS: tuple[Detail, ...] = (
     _policy_loss(),
-    *_normalisation(),
+    *_advantage_normalisation(),
     *ppo_value.value_loss(),
     _initialisation(),
-    _bounding(),
+    _action_bounding(),
     *_entropy(),
     *_optimiser(),
 )

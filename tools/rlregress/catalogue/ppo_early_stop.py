@@ -15,7 +15,7 @@ def early_stop() -> list[Detail]:
         def formula(i: Inputs) -> np.ndarray:
             updates: list[int] = []
             for ratio in np.asarray(i["ratios"]):
-                estimate = schedules.divergence(np.array([ratio]), estimator)
+                estimate = schedules.estimate_kl(np.array([ratio]), estimator)
                 exceeded = estimate > factor * i["target"]
                 shape = int(i["epochs"]), int(i["minibatches"])
                 updates += schedules.stopped_updates(exceeded, *shape, place)
@@ -104,9 +104,9 @@ def early_stop() -> list[Detail]:
             ("The 32 details of PPO, Auxiliary 3", "Schulman 2020, Approximating KL divergence"),
             {"ratios": [0.5, 0.9, 1.6, 2.5]},
             {
-                "k1": ("mean of -log r", lambda i: schedules.divergence(i["ratios"], "k1")),
-                "k2": ("mean of log(r)^2 / 2", lambda i: schedules.divergence(i["ratios"], "k2")),
-                "k3": ("mean of r - 1 - log r", lambda i: schedules.divergence(i["ratios"], "k3")),
+                "k1": ("mean of -log r", lambda i: schedules.estimate_kl(i["ratios"], "k1")),
+                "k2": ("mean of log(r)^2 / 2", lambda i: schedules.estimate_kl(i["ratios"], "k2")),
+                "k3": ("mean of r - 1 - log r", lambda i: schedules.estimate_kl(i["ratios"], "k3")),
             },
             consequence="""Reported divergences cannot be compared: one estimate is noisy and may
             be negative, the other is never.""",

@@ -104,7 +104,7 @@ def _normalised_by_ends(numbers: ArrayLike) -> list[float]:
     return ((array - array[-1]) / (array[0] - array[-1])).tolist()
 
 
-def _advantages() -> list[Detail]:
+def _recomputed_advantages() -> list[Detail]:
     def rollout(i: Inputs) -> list[float]:
         return _normalised_by_ends(np.cumsum(np.asarray(i["rewards"])[::-1])[::-1])
 
@@ -184,7 +184,7 @@ def _advantages() -> list[Detail]:
     ]
 
 
-def _counting() -> list[Detail]:
+def _iteration_count() -> list[Detail]:
     return [
         make_detail(
             "ppo.iterations",
@@ -276,6 +276,6 @@ def _segments() -> Detail:
 DETAILS: tuple[Detail, ...] = (
     *_minibatches(),
     *ppo_early_stop.early_stop(),
-    *_advantages(),
-    *_counting(),
+    *_recomputed_advantages(),
+    *_iteration_count(),
 )

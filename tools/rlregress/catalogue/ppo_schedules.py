@@ -100,7 +100,7 @@ def _learning_rate() -> list[Detail]:
             consequence="""With a negative learning rate the last update climbs up the loss: the
             policy that is kept at the end of the training is the spoiled one.""",
         ),
-        _adaptive(),
+        _adaptive_learning_rate(),
     ]
 
 
@@ -108,7 +108,7 @@ def _whole_rollouts(i: Inputs) -> float:
     return float(i["total_steps"] // i["rollout_steps"])
 
 
-def _adaptive() -> Detail:
+def _adaptive_learning_rate() -> Detail:
     def rates(factor: float, band: float, up: bool = True) -> Formula:
         return lambda i: schedules.adaptive(i["divergences"], i["target"], factor, band, up)
 
@@ -218,7 +218,7 @@ def _entropy() -> Detail:
     )
 
 
-def _adam() -> Detail:
+def _adam_epsilon() -> Detail:
     return make_detail(
         "ppo.adam.epsilon.custom",
         "Does Adam's epsilon stay what it is by default if another option of Adam is set?",
@@ -235,4 +235,4 @@ def _adam() -> Detail:
     )
 
 
-DETAILS: tuple[Detail, ...] = (*_learning_rate(), *_clip_range(), _entropy(), _adam())
+DETAILS: tuple[Detail, ...] = (*_learning_rate(), *_clip_range(), _entropy(), _adam_epsilon())

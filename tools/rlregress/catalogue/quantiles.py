@@ -225,7 +225,7 @@ def _kept_detail() -> Detail:
     )
 
 
-def _actor() -> Detail:
+def _actor_loss() -> Detail:
     def over(remaining: Callable[[Inputs], np.ndarray]) -> Formula:
         return lambda i: -float(np.mean(remaining(i)))
 
@@ -311,7 +311,7 @@ DETAILS: tuple[Detail, ...] = (
         norm where gradients are clipped.""",
     ),
     _kept_detail(),
-    _actor(),
+    _actor_loss(),
     make_detail(
         "tqc.quantiles.default",
         "How many networks and quantiles are there by default, and how many are left out?",

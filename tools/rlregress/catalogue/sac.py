@@ -26,7 +26,7 @@ def _soft_value(i: Inputs) -> float:
     return i["target_q"] - i["temperature"] * i["log_prob"]
 
 
-def _bootstrap() -> Detail:
+def _target_bootstrap() -> Detail:
     def with_mask(mask: str) -> Formula:
         return lambda i: critics.masked_target(i, _soft_value(i), mask)
 
@@ -53,7 +53,7 @@ def _bootstrap() -> Detail:
     )
 
 
-def _temperature() -> Detail:
+def _temperature_loss() -> Detail:
     def loss_and_gradient(form: str, sign: float = 1.0, entropy_sign: float = 1.0) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             arguments = (
@@ -204,8 +204,8 @@ DETAILS: tuple[Detail, ...] = (
         "The policy reports log-probability 0 for every action, so that no entropy enters. ",
         {"log_prob": 0.0},
     ),
-    _bootstrap(),
-    _temperature(),
+    _target_bootstrap(),
+    _temperature_loss(),
     make_detail(
         "sac.temperature.target_entropy",
         "Which target entropy is the default?",

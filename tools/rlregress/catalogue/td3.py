@@ -20,7 +20,7 @@ _SMOOTHED = """The target policy is constant at the squashed action ``squashed``
 _EACH_DRAWN = """Where one draw serves a whole batch, ``samples`` draws are made instead. """
 
 
-def _law() -> Detail:
+def _target_noise_law() -> Detail:
     def clipped(divisor: float, sigma: float = 0.2, bound: float = 0.5) -> Formula:
         return lambda i: td3.noise_statistics(sigma / divisor, bound / divisor)
 
@@ -58,7 +58,7 @@ def _law() -> Detail:
     )
 
 
-def _bootstrap() -> Detail:
+def _target_bootstrap() -> Detail:
     def with_mask(mask: str) -> Formula:
         return lambda i: critics.masked_target(i, i["target_q"], mask)
 
@@ -104,7 +104,7 @@ def _actor_loss() -> Detail:
     )
 
 
-def _bounding() -> Detail:
+def _action_bounding() -> Detail:
     def formula_for(formula: Callable[..., Any]) -> Formula:
         return lambda i: formula(i["pre_activation"], i["low"], i["high"])
 
@@ -137,7 +137,7 @@ def _bounding() -> Detail:
     )
 
 
-def _exploration() -> Detail:
+def _exploration_noise() -> Detail:
     def explore(formula: Callable[..., Any], clip: bool = True) -> Formula:
         return lambda i: formula(np.tanh(i["pre_tanh"]), i["noise"], i["low"], i["high"], clip)
 
@@ -183,7 +183,7 @@ def _exploration() -> Detail:
     )
 
 
-def _delay() -> Detail:
+def _policy_delay() -> Detail:
     def moves(actor: tuple[int, int], targets: tuple[int, int]) -> Formula:
         def formula(i: Inputs) -> np.ndarray:
             n = int(i["updates"])
@@ -230,8 +230,8 @@ DETAILS: tuple[Detail, ...] = (
         "The smoothing noise is 0, or the target networks ignore the action. ",
         {},
     ),
-    _bootstrap(),
-    _law(),
+    _target_bootstrap(),
+    _target_noise_law(),
     make_detail(
         "td3.target_noise.bounds",
         "Is the smoothed target action clipped to the bounds of its own dimension?",
@@ -273,10 +273,10 @@ DETAILS: tuple[Detail, ...] = (
         consequence="""A noise shared by the whole batch does not average out: targets of one update
         are all shifted alike.""",
     ),
-    _bounding(),
-    _exploration(),
+    _action_bounding(),
+    _exploration_noise(),
     _actor_loss(),
-    _delay(),
+    _policy_delay(),
     critics.polyak(
         "td3.target_update.polyak",
         ("thesis, section 3.2", "thesis, section 5.2, Target network updating"),

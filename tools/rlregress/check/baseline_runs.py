@@ -271,11 +271,12 @@ def _list_differences(stored: Baseline, job: Job) -> list[str]:
     return [difference for difference, is_same in same.items() if not is_same]
 
 
-def find_reusable_runs(jobs: Sequence[Job]) -> dict[int, StoredRun]:
+def find_reusable_runs_by_seed(jobs: Sequence[Job]) -> dict[int, StoredRun]:
     """Return stored runs that need not be done again, by seed, each with its ``sources``.
 
-    They used the framework, versions, protocol and hyperparameters of ``jobs``, and have every
-    number that runs have now. The suite's own code may have differed: ``sources`` records it.
+    All ``jobs`` are of one cell. The runs used their framework, versions, protocol and
+    hyperparameters, and have every number that runs have now. The suite's own code may have
+    differed: ``sources`` records it.
     """
     path, job = baseline_path(jobs[0].cell), jobs[0]
     if not path.exists():
@@ -341,7 +342,7 @@ def write_baseline(
     """Write the stored runs of one cell from the records of ``jobs``, by seed.
 
     Args:
-        earlier: result of ``find_reusable_runs``, after ``check_machine``.
+        earlier: result of ``find_reusable_runs_by_seed``, after ``check_machine``.
 
     Raises:
         UserError: the runs were not made on one kind of machine with one set of versions.

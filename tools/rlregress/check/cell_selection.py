@@ -73,8 +73,8 @@ def _select_study_cells(selection: Selection, table: str) -> list[Cell]:
     if not cells:
         sets = sorted({cell.hyperparameters for cell in study_cells})
         raise UserError(
-            f"no cell of the study '{selection.cells}' remains after --framework, --algorithm and "
-            f"--hyperparameters; it has the sets {', '.join(sets)}"
+            f"the study '{selection.cells}' has no cell that fits --framework, --algorithm and "
+            f"--hyperparameters; its hyperparameter sets are: {', '.join(sets)}"
         )
     return cells
 

@@ -77,8 +77,8 @@ def compare_adapters(
     return Comparison(versions=versions, rows=tuple(rows))
 
 
-def compare_documented(versions: Mapping[str, str]) -> Comparison:
-    """Return the documented variants of frameworks. Nothing is probed.
+def list_documented_variants(versions: Mapping[str, str]) -> Comparison:
+    """List the documented variants of frameworks side by side. Nothing is probed.
 
     Args:
         versions: name of a framework, or of a copy as in name@version -> version of its package.

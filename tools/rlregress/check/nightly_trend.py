@@ -220,7 +220,7 @@ def _shorten_list(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + ending
 
 
-def _build_row(nights: Sequence[NightlyRun], name: str, history: _History) -> Row:
+def _build_row(nights: Sequence[NightlyRun], history_name: str, history: _History) -> Row:
     """Summarize one history."""
     conclusive = {n: v for n, v in history.verdicts.items() if v not in _UNDECIDED_VERDICTS}
     last = [*history.verdicts.values(), INCONCLUSIVE][len(history.verdicts) - 1]
@@ -233,7 +233,7 @@ def _build_row(nights: Sequence[NightlyRun], name: str, history: _History) -> Ro
     if verdict in (REGRESSED, IMPROVED):
         shift = _date_shift(nights, history, conclusive, verdict, means)
     return Row(
-        name=name,
+        name=history_name,
         quantity=history.measure,
         verdict=verdict,
         verdicts=Counter(history.verdicts.values()),

@@ -86,7 +86,7 @@ def record_baselines(
             baseline_runs.check_replaceable(jobs)
     earlier: dict[Cell, Mapping[int, baseline_runs.StoredRun]] = {}
     for cell, jobs in jobs_by_cell.items():
-        earlier[cell] = {} if request.replace else baseline_runs.find_reusable_runs(jobs)
+        earlier[cell] = {} if request.replace else baseline_runs.find_reusable_runs_by_seed(jobs)
         if budget.arithmetic != PORTABLE:
             baseline_runs.check_machine(cell, earlier[cell])
         jobs_by_cell[cell] = [job for job in jobs if job.seed not in earlier[cell]]

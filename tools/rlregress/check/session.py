@@ -118,7 +118,7 @@ class Session:
             self._jobs[cell] = job_plan.plan_jobs(cell, range(first_seed, first_seed + max_seeds))
             job = self._jobs[cell][0]
             if self.judged:
-                self._choose_reference(cell, job, session_budget.published)
+                self._choose_baseline_or_band(cell, job, session_budget.published)
             per_step = baseline_runs.seconds_per_step(cell, baselines)
             self._seconds[cell] = per_step * job.protocol.total_steps
         if self.bands and seeds < MIN_BAND_RUNS:
@@ -142,9 +142,10 @@ class Session:
         }
         self.replays = {cell: run for cell, run in replayable.items() if run is not None}
 
-    def _choose_reference(self, cell: Cell, job: Job, table: str) -> None:
+    def _choose_baseline_or_band(self, cell: Cell, job: Job, published_table: str) -> None:
+        """Judge a cell by its stored runs, or by a published band where these are too few."""
         stored = baseline_runs.find_baseline(cell, job.protocol)
-        band = published.find_band(cell, table) if table else None
+        band = published.find_band(cell, published_table) if published_table else None
         too_few_stored = stored is None or len(stored.runs) < MIN_STORED
         if band is not None and too_few_stored:
             # five published runs are more evidence than fewer stored ones

@@ -22,7 +22,7 @@ from rlregress.trace import golden, jobs, recording_processes
 def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
     """Record a script twice and write its golden file; 3 if it does not repeat itself."""
     check_file(path, "the golden file")
-    runtime = recording_processes.current("installed", portable=True)
+    runtime = recording_processes.current_runtime("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", runtime)
     if repeated.trace.failure:
@@ -54,7 +54,7 @@ def compare(path: Path, script: Path) -> int:
     """
     old = golden.load(path)
     job = jobs.build_script_job(script, old.arguments, old.packages, old.steps)
-    runtime = recording_processes.current("installed", portable=True)
+    runtime = recording_processes.current_runtime("installed", portable=True)
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         trace = recording_processes.record(job, Path(folder) / "run.trace", runtime)
         if not trace.has_begun:
@@ -65,8 +65,9 @@ def compare(path: Path, script: Path) -> int:
         for source, native in reasons:
             if native and not result.is_same:
                 raise UserError(
-                    f"not comparable: the arithmetic of {source} is not the portable one "
-                    f"({native}); compare on an x86-64 processor with AVX2, with one thread"
+                    f"not comparable: {source} computed with arithmetic that depends on the "
+                    f"machine ({native}); compare on the CPU of an x86-64 machine with AVX2, "
+                    "with one thread and no GPU"
                 )
         repeated = None if result.is_same else recording_processes.repeat(job, trace, runtime)
     if repeated is not None and not repeated.repeats:

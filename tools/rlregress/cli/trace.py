@@ -19,7 +19,7 @@ from rlregress.inside.run_record import check_file
 from rlregress.model import explain
 from rlregress.report import next_steps, traces_text
 from rlregress.trace import jobs, trace_reader
-from rlregress.trace.recording_processes import current, record_twice
+from rlregress.trace.recording_processes import current_runtime, record_twice
 from rlregress.upgrade import compared_trainings
 
 #: default file of a trace
@@ -99,7 +99,7 @@ def record_and_report(job: Mapping[str, Any], path: Path) -> int:
     if not folder.is_dir():
         raise UserError(f"there is no folder {folder} to write the trace to")
     check_file(path, "the trace")
-    repeated = record_twice(job, path, current("installed"))
+    repeated = record_twice(job, path, current_runtime("installed"))
     if repeated.trace.failure:
         raise UserError(f"{explain.early_end(repeated.trace)}; what came before is in {path}")
     output.mark_decided()

@@ -62,9 +62,9 @@ def _check_owner(folder: Path) -> None:
     why = files.describe_other_writers(status, "it", files.is_shared(status))
     if why and not os.environ.get(TRUST):
         raise UserError(
-            "the environments of this store are code, and others may change them: "
-            f"{why} ({folder}); name a store that only you or your group may write, or give "
-            "--trust-pickle"
+            "the environments in this store are run as code, and others may change them: "
+            f"{why} ({folder}); name a store that only you or your group may write to, or "
+            "give --trust-pickle"
         )
 
 

@@ -120,8 +120,8 @@ def do_one_run(manifest: Manifest, index: int, store: Store, report: Callable[[s
             return 1
         except OSError as error:
             raise UserError(
-                f"the run {name} is not done: {error.strerror or error} ({error.filename}); "
-                f"{files.suggest_remedy(error, store.folder)}, and start it again"
+                f"run {name} could not be completed: {error.strerror or error} ({error.filename}); "
+                f"{files.suggest_remedy(error, store.folder)}, then start it again"
             ) from None
         report(f"{name}: {record['status']}, return {record['final_return']}")
     return 0

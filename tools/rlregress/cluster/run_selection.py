@@ -62,14 +62,14 @@ def _write_to_store(jobs: Iterable[tuple[Job, float]], store: Store) -> Manifest
     return write_manifest(jobs, store_folder(store, MANIFESTS, "manifests"))
 
 
-def store_folder(store: Store, name: str, purpose: str = "") -> Path:
+def store_folder(store: Store, folder_name: str, purpose: str = "") -> Path:
     """Return a folder of a store; UserError if it is a link that leads out of the store.
 
     Args:
         purpose: name of what is written there; the folder is then created. Empty: read only.
     """
     # resolved like a file in it, so that a dangling link is rejected too
-    folder = files.join_inside(store.folder, name, name).parent
+    folder = files.join_inside(store.folder, folder_name, folder_name).parent
     if purpose:
         run_record.check_writable(folder, purpose)
     return folder

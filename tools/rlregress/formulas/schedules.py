@@ -54,7 +54,7 @@ def adaptive(
     return np.array(rates)
 
 
-def divergence(ratios: np.ndarray, estimator: str) -> float:
+def estimate_kl(ratios: np.ndarray, estimator: str) -> float:
     """Estimate of KL(old policy, new policy) out of samples of the old one.
 
     Args:

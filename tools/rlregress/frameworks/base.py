@@ -132,7 +132,7 @@ class Adapter:
         return Code(self.framework, extra)
 
     def available(self) -> Sequence[str]:
-        """Labels of the copies that are here, that of this adapter first; a package has none."""
+        """Return labels of the copies here, the preferred one first; a package has none."""
         return ()
 
     def at(self, label: str) -> Adapter:

@@ -16,7 +16,7 @@ from typing import Any, get_origin
 from rlregress.errors import UserError
 from rlregress.frameworks.adapter_errors import REMEDY, format_type, is_of_type, name_errors
 from rlregress.probing import families
-from rlregress.probing.file_kinds import Saving
+from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import (
     Minibatch,
     Probe,
@@ -275,7 +275,7 @@ class Read(Kind):
 class Load(Kind):
     """Files that this version, or another one, has saved."""
 
-    def saved_files(self) -> Mapping[str, Sequence[Saving]]:
+    def saved_files(self) -> Mapping[str, Sequence[TrainingWithFiles]]:
         """Return the kinds of files that the documentation saves of built-in trainings, by
         algorithm.
         """

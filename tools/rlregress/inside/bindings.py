@@ -57,7 +57,7 @@ class Binding(NamedTuple):
 
 
 def names(piece: str, texts: Sequence[str]) -> set[str]:
-    """Names whose values differ, as far as the texts say, and those that follow from them.
+    """Return names whose values differ between the texts, and those computed from them.
 
     Of a module also attributes of its classes that are made of its names.
 
@@ -429,7 +429,7 @@ def imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def imported_module(node: ast.ImportFrom, package: str) -> str:
-    """The module that a statement of a module in a package imports from."""
+    """Return the module that an import statement in a package imports from."""
     if not node.level:
         return node.module or ""
     parts = package.split(".")
@@ -438,7 +438,7 @@ def imported_module(node: ast.ImportFrom, package: str) -> str:
 
 
 def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[Any, str]]:
-    """Other modules that have imported a value by its name, and how they call it."""
+    """Return other modules that imported a value by its name, with their names for it."""
     for importer in list(sys.modules.values()):
         own = getattr(importer, "__dict__", {})
         file = str(own.get("__file__") or "")
@@ -470,7 +470,7 @@ def _class_of(piece: str) -> str:
 
 
 def _unplaceable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
-    """Why a name cannot be given another value; empty: it can."""
+    """Explain why a name cannot be given another value; empty: it can."""
     for body in bodies:
         for statement in body:
             if isinstance(statement, _DEFINITIONS) and statement.name == name:
@@ -587,7 +587,7 @@ def _reads(statement: ast.stmt) -> set[str]:
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a statement, but those of functions, classes and comprehensions in it."""
+    """Yield the nodes of a statement without those of functions, classes, comprehensions."""
     yield node
     apart: tuple[Any, ...] = (
         *_DEFINITIONS, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
@@ -608,5 +608,5 @@ _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 
 
 def literals(lines: Sequence[str]) -> set[float]:
-    """Numbers that stand in lines of source."""
+    """Return numbers that stand in lines of source."""
     return {float(literal) for line in lines for literal in _NUMBER.findall(line)}

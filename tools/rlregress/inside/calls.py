@@ -349,9 +349,9 @@ class Examiner:
 
     def _modules(self) -> list[types.ModuleType]:
         """Return the modules of the traced code."""
-        places = events.Places(self._roots)
-        files = [(m, getattr(m, "__file__", None)) for m in list(sys.modules.values())]
-        return [m for m, file in files if file and places.name(file) is not None]
+        names = {os.path.basename(root).removesuffix(".py") for root in self._roots}
+        names |= {"__main__" for root in self._roots if root.endswith(".py")}
+        return [m for name, m in sys.modules.items() if name.partition(".")[0] in names]
 
     def _bindings(self, function: _Function) -> tuple[list[bindings.Binding], str]:
         """Return old values of names that a function reads, and why some are not known."""

@@ -71,9 +71,9 @@ def describe_error(error: BaseException, places: Places, script: str = "") -> di
 
 
 def describe_crash(
-    name: str, stderr: str, script: str = "", packages: tuple[str, ...] = ()
+    signal: str, stderr: str, script: str = "", packages: tuple[str, ...] = ()
 ) -> dict[str, str]:
-    """Return the same entries for a process that a signal has ended.
+    """Return the entries of a trace's header for a process that a signal ended.
 
     Args:
         stderr: with the stack that faulthandler has printed.
@@ -86,8 +86,8 @@ def describe_crash(
         roots += [os.sep.join(parts[: n + 1]) for n, part in enumerate(parts) if part in packages]
     places = Places(roots)
     named = [(file, _at(file, line, line, name, places)) for file, line, name in frames]
-    error = f"the process was ended by {name}"
-    return {"type": name, "error": error, "origin": TRACED, **_where(named, script, places)}
+    error = f"the process was ended by {signal}"
+    return {"type": signal, "error": error, "origin": TRACED, **_where(named, script, places)}
 
 
 def _where(frames: list[tuple[str, str]], script: str, places: Places) -> dict[str, str]:

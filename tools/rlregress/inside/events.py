@@ -18,14 +18,17 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, wraps
 from typing import Any, TypeVar
 
 import numpy as np
 
-SCHEMA = 8
+SCHEMA = 9
 #: first values of an array that a part has.
 FIRST_VALUES = 4
+#: digits of a number of double precision, but for the first.
+_ALL_DIGITS = 16
 #: significant digits of the numbers in a part; the digest is of all digits.
 DIGITS = 9
 #: characters of the types in a part; a digest replaces what is longer.
@@ -161,17 +164,37 @@ def _numbers(value: Any) -> Part:
     """Return a part without text and types."""
     if isinstance(value, dict):
         return _joined([_numbers(value[key]) for key in sorted(value, key=str)])
+    if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
+        return _joined([_numbers(item) for item in value.reshape(-1)])
     if isinstance(value, (list, tuple)) and not all(map(_is_number, value)):
         return _joined([_numbers(item) for item in value])
     array = as_array(value)
-    if array.dtype == object or array.dtype.kind not in "biuf":
-        return [_digest(_ADDRESS.sub("", _words(value))), None, [], None]
+    if array.dtype.kind not in "biuf":
+        words = _words(array.tolist() if isinstance(value, np.ndarray) else value)
+        return [_digest(_ADDRESS.sub("", words)), None, [], None]
     return _numbers_of([array])
+
+
+@contextmanager
+def _whole_tensors() -> Iterator[None]:
+    """Let torch print all digits of all numbers."""
+    torch = sys.modules.get("torch")
+    options = getattr(getattr(torch, "_tensor_str", None), "PRINT_OPTS", None)
+    before = dict(vars(options)) if options is not None else {}
+    try:
+        if options is not None:
+            vars(options).update(threshold=math.inf, precision=_ALL_DIGITS, sci_mode=True)
+        yield
+    finally:
+        if options is not None:
+            vars(options).update(before)
 
 
 def _words(value: Any) -> str:
     try:
-        return repr(value)
+        # all digits of all numbers, also of arrays inside
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"), _whole_tensors():
+            return repr(value)
     except Exception:
         return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 

@@ -52,7 +52,7 @@ class Networks:
             recorder.on_exit(gc.enable)
         # copies and unpickled modules are never initialised, they get a state
         for name in ("__init__", "__setstate__"):
-            recorder.replace(torch.nn.Module, name, self._note_new(getattr(torch.nn.Module, name)))
+            recorder.patch(torch.nn.Module, name, self._note_new(getattr(torch.nn.Module, name)))
 
     def _note_new(self, original: Any) -> Any:
         def initialize(module: Any, /, *arguments: Any, **options: Any) -> None:

@@ -294,6 +294,8 @@ class Lines:
         # any other module, and a class, only defines things
         does_something = bool(code.co_flags & inspect.CO_OPTIMIZED) or is_script
         counts = is_traced and does_something
+        if counts:
+            loading.note_wording(code, frame.f_globals)
         (self._called if counts else self._ignored).append(code)
         is_followed = counts and (self._within is None or self._function(code) in self._within)
         lines = own_lines(code) if is_followed else set()

@@ -3,8 +3,9 @@
 Runs inside foreign and old environments: standard library only, Python 3.10 syntax. An audit hook
 notes what ``sys.modules`` no longer tells at the end, such as a script and what it took out again.
 It has to be in place before anything is imported: what a process has loaded before it forks
-belongs to each of its children. Code can have an effect without being called: the hook also notes
-who reads a source or the code of a function, lists a folder, looks for a module, or sets a tracer.
+belongs to each of its children. Code can have an effect without being called: noted is also who
+reads a source, or the code, types or docstring of something, lists a folder, or looks for a file, a
+module or a version.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ import contextlib
 import dis
 import functools
 import gc
+import importlib.metadata
+import inspect
 import linecache
 import os
+import shutil  # noqa: F401  before what it compares is replaced
 import subprocess
 import sys
 import threading  # noqa: F401  before what it imports is replaced
 import tokenize
 import traceback
+import typing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -56,6 +61,12 @@ _OF_DEFINITION = frozenset(
 )
 _SHOWING = frozenset({warnings.__file__, traceback.__file__})
 
+#: what code names to read the types or the docstring of something.
+_WORDING = frozenset({"__annotations__", "__doc__"})
+#: functions that read them for their callers, and those that read properties of a file.
+_DESCRIBING = ((typing, "get_type_hints"), (inspect, "get_annotations"), (inspect, "getdoc"))
+_PROPERTIES = ((os, "stat"), (os, "lstat"), (os, "access"))
+
 _watching = False
 _run: set[str] = set()
 _read: set[str] = set()
@@ -64,9 +75,16 @@ _sources: set[str] = set()
 #: identity -> code of functions that something has taken from them; kept, so that no other code
 #: comes to have that identity.
 _codes: dict[int, CodeType] = {}
-#: folders that something else than an import has listed, and modules that were looked for.
+#: folders that something else than an import has listed, sources whose properties it has read, and
+#: modules that were looked for.
 _listed: set[str] = set()
 _sought: set[str] = set()
+#: classes and functions whose types or docstrings were read.
+_described: dict[int, Any] = {}
+#: packages whose version may have been read, and files whose code reads types or a docstring of
+#: what cannot be told.
+_versions: set[str] = set()
+_reading: set[str] = set()
 #: process, how it has started another one or a thread whose calls nothing notes, and in which file.
 _started: set[tuple[int, str, str]] = set()
 
@@ -89,14 +107,13 @@ def watch() -> None:
             audit_events.listen(note, event)
         sys.meta_path.insert(0, _Sought)
         # threads of ``threading`` are started by what it has imported of that name
-        start_thread = _thread.start_new_thread
-
-        def started_thread(*arguments: Any) -> int:
-            started_by = _starter(sys._getframe(1))
-            _started.add((os.getpid(), "_thread.start_new_thread", started_by))
-            return start_thread(*arguments)
-
-        _thread.start_new_thread = started_thread
+        for name in ("start_new_thread", "start_new", "start_joinable_thread"):
+            _call_before(_thread, name, _note_thread)
+        for owner, name in _DESCRIBING:
+            _call_before(owner, name, _note_described)
+        for owner, name in _PROPERTIES:
+            _call_before(owner, name, _note_properties)
+        _call_before(importlib.metadata, "version", _note_version)
         read_lines = linecache.getlines
 
         def noted_getlines(file: str, *arguments: Any) -> list[str]:
@@ -108,6 +125,63 @@ def watch() -> None:
             return read_lines(file, *arguments)
 
         linecache.getlines = noted_getlines  # type: ignore[assignment]
+
+
+def _call_before(owner: Any, name: str, note: Callable[[Any, Any], None]) -> None:
+    """Let a function of a module first be noted, with its caller and its first argument."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+
+    @functools.wraps(original)
+    def noted(*arguments: Any, **options: Any) -> Any:
+        frame = sys._getframe(1)
+        if not _is_of_suite(frame):
+            note(frame, next(iter([*arguments, *options.values()]), None))
+        return original(*arguments, **options)
+
+    setattr(owner, name, noted)
+    for supporting in (os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks):
+        supporting.update({noted} if original in supporting else ())
+
+
+def _note_thread(frame: Any, _: Any) -> None:
+    _started.add((os.getpid(), "_thread.start_new_thread", _starter(frame)))
+
+
+def _note_described(_: Any, described: Any) -> None:
+    _described[id(described)] = described
+
+
+def _note_properties(_: Any, path: Any) -> None:
+    if isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(path).endswith(".py"):
+        with contextlib.suppress(OSError):
+            _listed.add(os.path.abspath(os.fsdecode(path)))
+
+
+def _note_version(frame: Any, distribution: Any) -> None:
+    # most packages read their own when they are imported, to offer it
+    if frame.f_code.co_name != "<module>":
+        _versions.add(str(distribution).lower().replace("-", "_"))
+
+
+def note_wording(code: CodeType, variables: Mapping[str, Any]) -> None:
+    """Note whether code reads types, a docstring or a version of something.
+
+    Args:
+        variables: of its module.
+    """
+    named = {*code.co_names, *(x for x in code.co_consts if isinstance(x, str))}
+    if not _WORDING.isdisjoint(named) and any(
+        step.opname.startswith("LOAD") and step.argval in _WORDING
+        for step in dis.get_instructions(code)
+    ):
+        _reading.add(code.co_filename)
+    if "__version__" in named:
+        own = ["__name__"] if "__version__" in variables else []
+        modules = [getattr(variables.get(name), "__name__", name) for name in code.co_names]
+        names = [*(variables[name] for name in own), *modules]
+        _versions.update(str(name).partition(".")[0] for name in names)
 
 
 def _note_execution(_: str, arguments: tuple[Any, ...]) -> None:
@@ -175,8 +249,6 @@ def _reads_definition(code: CodeType, offset: int) -> bool:
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """
-    if code.co_name == "_signature_from_function":
-        return True
     following = (step for step in dis.get_instructions(code) if step.offset > offset)
     step = next(following, None)
     return step is not None and step.opname == "LOAD_ATTR" and step.argval in _OF_DEFINITION
@@ -249,9 +321,10 @@ def loaded(places: Places) -> dict[str, list[Any]]:
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
     Python; ``distributions_imported``: top-level modules beside the standard library and this
-    suite; ``folders_imported``: where these lie. ``examined``: files and functions whose text or
-    code something else than an import has read, "" for a whole file; ``listed``: folders whose
-    files something has listed; ``sought``: modules that were looked for and are not imported.
+    suite; ``folders_imported``: where these lie. ``examined``: files, functions and classes whose
+    text, code, types or docstring something else than an import has read, "" for a whole file;
+    ``listed``: folders whose files something has listed, and sources of which it has read whether
+    they are there; ``sought``: modules that were looked for and are not imported.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     names = {name.partition(".")[0] for name in list(sys.modules)} - _not_installed()
@@ -260,7 +333,7 @@ def loaded(places: Places) -> dict[str, list[Any]]:
     sought = _sought.difference(sys.modules)
     return {
         "imported": imported,
-        "examined": sorted({*_examined(places)}),
+        "examined": sorted({*_examined(places, imported)}),
         "listed": _named(_listed, places),
         "sought": sorted(name for name in sought if name.partition(".")[0] in packages),
         "opened": _named(_read, places),
@@ -269,10 +342,20 @@ def loaded(places: Places) -> dict[str, list[Any]]:
     }
 
 
-def _examined(places: Places) -> Iterator[tuple[str, str]]:
+def _examined(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
     for file in _named(_sources, places):
         yield file, ""
-    for code in list(_codes.values()):
+    packages = {file.partition(os.sep)[0] for file in imported}
+    if _named(_reading, places) or any(name.startswith(tuple(packages)) for name in _versions):
+        yield from ((file, "") for file in imported)
+    described = list(_described.values())
+    for kind in (k for value in described if isinstance(value, type) for k in value.__mro__):
+        module = sys.modules.get(kind.__module__)
+        for name in _named({str(getattr(module, "__file__", ""))}, places):
+            yield name, f"<class> {kind.__qualname__}"
+    functions = [inspect.unwrap(value) for value in described if callable(value)]
+    codes = [getattr(function, "__code__", None) for function in functions]
+    for code in [*_codes.values(), *(code for code in codes if code is not None)]:
         file_name = places.name(code.co_filename)
         if file_name is not None:
             parsed = source.parse_file(code.co_filename)

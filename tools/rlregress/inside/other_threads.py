@@ -57,8 +57,8 @@ class OtherActivity:
             self._starters[new_thread] = self._starter()
             through(start_thread, new_thread)
 
-        self._recorder.replace(process, "start", note_process)
-        self._recorder.replace(thread, "start", note_thread)
+        self._recorder.patch(process, "start", note_process)
+        self._recorder.patch(thread, "start", note_thread)
 
     def look(self) -> None:
         """Note the current thread if it is not the one that installed this: it records an event."""

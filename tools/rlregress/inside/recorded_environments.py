@@ -233,7 +233,7 @@ class Environments:
                 seed = next(seeds)
             return through(make, seed)
 
-        recorder.replace(seeding, "np_random", np_random)
+        recorder.patch(seeding, "np_random", np_random)
 
     def _seed_spaces(self, spaces: Any) -> None:
         recorder, space = self._recorder, spaces.Space
@@ -247,7 +247,7 @@ class Environments:
                 through(self.seed, SEED)
             return through(original.__get__, self)
 
-        recorder.replace(space, "np_random", property(np_random))
+        recorder.patch(space, "np_random", property(np_random))
         for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
             note = functools.partial(recorder.note_draw, f"{kind}.sample", False)
             recorder.hook(getattr(spaces, kind), "sample", after=note)

@@ -54,7 +54,7 @@ class Losses:
             losses._add(module, returned)
             return returned
 
-        self._recorder.replace(torch.nn.Module, "__call__", call)
+        self._recorder.patch(torch.nn.Module, "__call__", call)
 
     def _forward(self, kind: Any) -> Any | None:
         """Return file, line and name of a class's forward; None: it is not in the traced code."""

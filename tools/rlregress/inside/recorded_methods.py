@@ -112,14 +112,14 @@ def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
             through(own.__func__, kind, **options)
         visit(kind)
 
-    recorder.replace(owner, "__init_subclass__", classmethod(init_subclass))
+    recorder.patch(owner, "__init_subclass__", classmethod(init_subclass))
 
 
 def hook_method(recorder: Any, owner: Any, name: str, handler: str, label: str) -> None:
     """Let a class's own method be called by a method of the recorder, where there is one."""
     original = vars(owner).get(name)
     if inspect.isfunction(original) and not hasattr(original, MARK):
-        recorder.replace(owner, name, _method(original, handler, label))
+        recorder.patch(owner, name, _method(original, handler, label))
 
 
 def _method(original: Any, handler: str, label: str) -> Any:

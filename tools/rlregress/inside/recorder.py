@@ -384,8 +384,8 @@ class Recorder:
 
     # -- hooks -------------------------------------------------------------------------------
 
-    def replace(self, owner: Any, name: str, new: Any) -> Any:
-        """Set an attribute until the recorder is left; return its new value.
+    def patch(self, owner: Any, name: str, new: Any) -> Any:
+        """Set an attribute until the recorder exits; return its new value.
 
         Not ``unittest.mock``: ``rebind`` has to find the replacement of a function, which has its
         name for pickling, and all hooks are undone in one order.
@@ -518,7 +518,7 @@ class Recorder:
                 self.inside = False
             return returned
 
-        replacement = self.replace(owner, name, hooked)
+        replacement = self.patch(owner, name, hooked)
         # functions that torch.jit compiles mean the original
         operator = jit._find_builtin(original)
         if operator is not None:

@@ -12,6 +12,7 @@ import collections
 import contextlib
 import inspect
 import itertools
+import os
 import random
 import re
 import signal
@@ -166,7 +167,7 @@ class Call:
         }
         arguments = {**data, **arguments}
         self._globals = [name[len("global ") :] for name in data]
-        self._copies = Copies(Arguments({n: _list_items(v) for n, v in arguments.items()}))
+        self._copies = Copies(Arguments({n: _list_generator(v) for n, v in arguments.items()}))
 
     def examine(self, seconds: float, known_paths: Collection[str] = ()) -> dict[str, Any]:
         """Repeat it until all perturbations are tried, or the time is up.
@@ -497,37 +498,58 @@ def _describe_all(arguments: Arguments, unread: Any = None) -> Described:
     return described
 
 
-def _list_items(value: Any) -> Any:
+def _list_generator(value: Any) -> Any:
     if isinstance(value, types.GeneratorType):
         return Items(itertools.islice(value, _ITEMS))
     return value
 
 
+def _set_environment(variables: dict[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(variables)
+
+
+_PRECISION = "default precision"
+#: settings of the process: name -> functions that read and set it.
+_SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
+    "gradients enabled": (torch.is_grad_enabled, torch.set_grad_enabled),
+    _PRECISION: (torch.get_default_dtype, torch.set_default_dtype),
+    "deterministic algorithms": (
+        torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "threads of torch": (torch.get_num_threads, torch.set_num_threads),
+    "errors of NumPy": (np.geterr, lambda errors: np.seterr(**errors)),
+    "environment variables": (lambda: dict(os.environ), _set_environment),
+}  # fmt: skip
+
+
 class _States:
-    """State of the process: random generators, whether gradients are made, default precision."""
+    """State of the process: random generators and settings."""
 
     def __init__(self) -> None:
         self._generators = random_generators.save_states()
-        self._gradients = torch.is_grad_enabled()
-        self._dtype = torch.get_default_dtype()
+        self._settings = {name: read() for name, (read, _) in _SETTINGS.items()}
 
     def restore(self) -> None:
         """Restore the state in which this was made, but for double precision in ``_in_double``."""
         random_generators.restore_states(self._generators)
-        torch.set_grad_enabled(self._gradients)
-        torch.set_default_dtype(torch.float64 if _doubling else self._dtype)
+        for name, (read, put) in _SETTINGS.items():
+            if read() != self._settings[name]:
+                put(self._settings[name])
+        if _doubling:
+            torch.set_default_dtype(torch.float64)
 
     @staticmethod
-    def describe() -> dict[str, Any]:
+    def describe() -> Described:
         """Return the present state as leaves."""
         states = random_generators.comparable_states()
-        return {
-            "draws from random": ("generator", states["python"]),
-            "draws from numpy.random": ("generator", states["numpy"]),
-            "draws from torch": ("generator", states["torch"]),
-            "gradients enabled": ("bool", torch.is_grad_enabled()),
-            "default precision": ("dtype", str(torch.get_default_dtype())),
-        }
+        described = Described()
+        described["draws from random"] = "generator", states["python"]
+        described["draws from numpy.random"] = "generator", states["numpy"]
+        described["draws from torch"] = "generator", states["torch"]
+        for name, (read, _) in _SETTINGS.items():
+            value = read()
+            described.add(leaves.described(str(value) if name == _PRECISION else value, name))
+        return described
 
 
 def _tensors(value: Any, levels: int, excluded: Sequence[Any] = ()) -> list[torch.Tensor]:

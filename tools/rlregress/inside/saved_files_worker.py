@@ -36,7 +36,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin, saved_items, user_files
 from rlregress.inside.events import Places
 from rlregress.inside.job_files import answer_job
-from rlregress.probing.file_kinds import FileKind, Saving
+from rlregress.probing.file_kinds import FileKind, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.isolation import isolated
 from rlregress.probing.toys import Ends
@@ -65,10 +65,10 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
     adapter = frameworks.get(job["framework"])
     places = Places(adapter.code.probed_folders())
     loaded = _Kinds(places)
-    for algorithm, savings in adapter.load.saved_files().items():
+    for algorithm, trainings in adapter.load.saved_files().items():
         if not job["algorithms"] or algorithm in job["algorithms"]:
-            for saving in savings:
-                loaded.add(algorithm, saving, job)
+            for training in trainings:
+                loaded.add(algorithm, training, job)
     if job.get("user"):
         loaded.add_user(user_files.kind(job["user"], adapter), job)
     versions = _versions(adapter) if job.get("stored") else {}
@@ -93,13 +93,13 @@ class _Kinds:
         self.functions: list[str] = []
         self.kinds: dict[str, dict[str, Any]] = {}
 
-    def add(self, algorithm: str, saving: Saving, job: dict[str, Any]) -> None:
+    def add(self, algorithm: str, training: TrainingWithFiles, job: dict[str, Any]) -> None:
         """Save and load the kinds of one training that the job asks for."""
         trained: Any = None
         lost: dict[str, Any] = {}
-        kinds = [kind for kind in saving.kinds if _is_wanted(kind, job)]
+        kinds = [kind for kind in training.kinds if _is_wanted(kind, job)]
         if job["write"] and kinds:
-            trained, lost = self._try("write", saving.train, _make_env, _SEED)
+            trained, lost = self._try("write", training.train, _make_env, _SEED)
         for kind in kinds:
             folder = os.path.join(job["files"], kind.name)
             failed = lost

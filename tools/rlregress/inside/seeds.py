@@ -57,7 +57,7 @@ def install(recorder: Any) -> None:
         (np.random, "seed", "NumPy's generator"),
         (random, "seed", "Python's generator"),
     ):
-        recorder.replace(owner, name, _seeding(getattr(owner, name), note_seed, generator))
+        recorder.patch(owner, name, _seeding(getattr(owner, name), note_seed, generator))
     make = np.random.default_rng
 
     def default_rng(seed: Any = None) -> Any:
@@ -66,7 +66,7 @@ def install(recorder: Any) -> None:
             seed = SEED
         return through(make, seed)
 
-    recorder.replace(np.random, "default_rng", default_rng)
+    recorder.patch(np.random, "default_rng", default_rng)
 
 
 def _seeding(original: Callable[..., Any], note: Any, generator: str) -> Callable[..., Any]:

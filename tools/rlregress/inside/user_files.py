@@ -112,11 +112,11 @@ def _observations(user: dict[str, Any], agent: Any) -> Any:
     return bounded.astype(space.dtype)
 
 
-def _episode(agent: Any, act: Any, id: str, seed: int) -> tuple[float, float]:
+def _episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple[float, float]:
     """Play a deterministic episode; return its return and its length."""
     import gymnasium
 
-    environment = gymnasium.make(id)
+    environment = gymnasium.make(environment_id)
     observation, _ = environment.reset(seed=seed)
     total, steps, is_over = 0.0, 0, False
     while not is_over:

@@ -173,27 +173,27 @@ def _without_folders(text: str) -> str:
     return text
 
 
-def items(name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
+def items(file_name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
     """Yield all items of a file.
 
     Args:
-        name: of the file; its ending shows a table.
+        file_name: of the file; its ending shows a table.
     """
     try:
-        yield from list(_items(name, content, depth))
+        yield from list(_items(file_name, content, depth))
     except Exception as error:  # a damaged file, or a class in it, may raise any
         digest = hashlib.blake2b(content, digest_size=8).hexdigest()
         yield "bytes", ("bytes", f"{len(content)} bytes, digest {digest}, {type(error).__name__}")
 
 
-def _items(name: str, content: bytes, depth: int) -> Iterator[Item]:
+def _items(file_name: str, content: bytes, depth: int) -> Iterator[Item]:
     if content[:4] == b"PK\x03\x04" and depth < _DEEP:
         yield from _read_zip(content, depth)
     elif content[:2] == b"\x1f\x8b" and depth < _DEEP:
-        yield from _items(name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
+        yield from _items(file_name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
     elif content[:6] == b"\x93NUMPY":
         yield from _read_value("array", np.load(io.BytesIO(content), allow_pickle=True))
-    elif "tfevents" in name:
+    elif "tfevents" in file_name:
         yield from _read_tensorboard(content)
     elif content[:1] == b"\x80" and content[-1:] == b".":
         # pickled by this process
@@ -204,7 +204,7 @@ def _items(name: str, content: bytes, depth: int) -> Iterator[Item]:
         text = content.decode()
         if "\0" in text:
             raise ValueError("it is no text")
-        yield from _read_table(text) if name.endswith((".csv", ".tsv")) else _read_text(text)
+        yield from _read_table(text) if file_name.endswith((".csv", ".tsv")) else _read_text(text)
 
 
 def _read_text(text: str) -> Iterator[Item]:

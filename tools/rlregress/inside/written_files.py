@@ -100,7 +100,7 @@ class WrittenFiles:
                 self.note("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
             return through(original, *arguments, **options)
 
-        recorder.replace(torch, "save", save)
+        recorder.patch(torch, "save", save)
 
     # -- while the training runs -------------------------------------------------------------
 

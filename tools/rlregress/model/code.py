@@ -135,8 +135,8 @@ class Hunk:
         return [row for group in self.groups for row in group if not row.same]
 
     @property
-    def first_line(self) -> int | None:
-        """Number of the first line of the second version that the first one does not have."""
+    def first_changed_line(self) -> int | None:
+        """Return where the second version first adds or changes a line; None: it only removes."""
         return next((row.new[0] for row in self.differing if row.new is not None), None)
 
     def shortened(self, most: int) -> Hunk:

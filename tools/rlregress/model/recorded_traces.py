@@ -183,6 +183,10 @@ def _words_of(part: Part) -> str:
     return _NUMBER.sub("#", part.text)
 
 
+#: types with numbers that are rounded; of many types some are left out.
+_ROUNDED = re.compile(r"float|complex|\.\.\.")
+
+
 def difference(old: Part, new: Part) -> float:
     """Estimate the norm of the difference of two values over their norm, from recorded numbers.
 
@@ -195,6 +199,9 @@ def difference(old: Part, new: Part) -> float:
     if old.norm is None or new.norm is None or not pairs or old.types != new.types:
         return math.inf
     if len(old.values) != len(new.values) or len(old.shadow) != len(new.shadow):
+        return math.inf
+    if old.types and not _ROUNDED.search(old.types):
+        # another whole number is no rounding, however large it is
         return math.inf
     pairs.append((old.norm, new.norm))
     if old.text and (_words_of(old) != _words_of(new) or all(x == y for x, y in pairs)):

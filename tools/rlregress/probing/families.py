@@ -248,11 +248,11 @@ def _unread(module: str, error: Exception) -> Any:
     file = (spec and spec.origin) or ""
     # an error of parsing names the file and the line
     tree = ast.parse(source.read_text(file) if file else "", file)
-    probes = {key: _raising(error) for key in _keys(tree)}
+    probes = {key: _raising(error) for key in _list_probe_keys(tree)}
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
 
-def _keys(tree: ast.Module) -> list[Any]:
+def _list_probe_keys(tree: ast.Module) -> list[Any]:
     """Return detail ids, or pairs of an id and a scope, of the tables of probes of a module.
 
     They are keys of dictionaries, or come from tables of measurements. Those of ``ABSENT`` have no

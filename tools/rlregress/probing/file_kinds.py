@@ -44,8 +44,8 @@ def with_stored(kinds: Iterable[FileKind], names: Sequence[str]) -> tuple[FileKi
 
 
 @dataclass(frozen=True)
-class Saving:
-    """The files of a built-in training.
+class TrainingWithFiles:
+    """A built-in training and the kinds of files that are saved after it.
 
     Attributes:
         train: (make_env, seed) -> result of a short training, which the kinds take.

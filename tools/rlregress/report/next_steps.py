@@ -15,7 +15,11 @@ def _quoted(text: str | Path) -> str:
 
 
 def after_probe(differing: Sequence[str]) -> str:
-    """Suggest the next step after a fingerprint."""
+    """Suggest the next step after details were probed.
+
+    Args:
+        differing: details with an answer that is not documented.
+    """
     if differing:
         id = differing[0].split()[0]
         return f"See what is documented of it, and what follows: rlregress details {_quoted(id)}"

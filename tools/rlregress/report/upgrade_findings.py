@@ -76,7 +76,7 @@ class PinnedRepository:
         for function in functions:
             path, own = function.paths[1], function.new
             if path is not None and own is not None and (file := below(path, self.top)):
-                line = hunks[function].first_line if function in hunks else None
+                line = hunks[function].first_changed_line if function in hunks else None
                 return file, line or own.first
         return "", 1
 

@@ -63,7 +63,7 @@ class Site:
 
     kind: Annotated[str, datafiles.one_of(trace_reader.KINDS)]
     name: Line
-    at: trace_reader.At
+    at: trace_reader.StoredCallSite | None
     parts: tuple[Line, ...]
 
 

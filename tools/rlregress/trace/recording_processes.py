@@ -82,7 +82,7 @@ def start(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
     return [runtime.python, "-c", _START.format(module=module), *map(str, jobs)]
 
 
-def current(label: str, portable: bool = False) -> Runtime:
+def current_runtime(label: str, portable: bool = False) -> Runtime:
     """Return the environment of this process, or the same in portable arithmetic."""
     return Runtime(label, paths=current_paths(), portable=portable)
 

@@ -86,6 +86,7 @@ class _Walk:
         # a generated call of one version alone is of a name or an option that the other lacks
         generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
         self.interface = None if generated else _output_divergence(only_old, only_new)
+        self.has_failed = bool(old.failure or new.failure)
         self.rounding: Divergence | None = None
         self.worst = 0.0
         #: the first extra event that trains something: acquitted if networks end alike.
@@ -125,7 +126,10 @@ class _Walk:
         x, y = self.old_end, self.new_end
         if x is None or y is None:
             # without it nothing acquits an update that only one version has made
-            return self.trains
+            if self.trains is not None or x is y or self.has_failed:
+                return self.trains
+            # networks that one version alone has changed, without an event
+            return Divergence(kind="order", part="", old=x, new=y, before=tuple(self.old[-3:]))
         part, gap = self._worst(x, y)
         self._note_types(x, y, tuple(self.old[-3:]))
         self.compared += 1
@@ -480,15 +484,15 @@ def _steady(
 
 
 def _with_incidental(
-    comparison: Comparison, kind: str, old: Sequence[Event], new: Sequence[Event]
+    comparison: Comparison, event_kind: str, old: Sequence[Event], new: Sequence[Event]
 ) -> Comparison:
     """Return the comparison with the differences of incidental events of one kind."""
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
-    for x, y in _by_name(old, new, needs_same_length=kind == "module"):
-        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, limit)
-        divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
+    for x, y in _by_name(old, new, needs_same_length=event_kind == "module"):
+        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, event_kind, limit)
+        divergence = Divergence(kind=INCIDENTAL[event_kind], part=part, old=x, new=y, before=())
         if gap > limit:
             first = first or divergence
         elif part:

@@ -79,7 +79,7 @@ def _is_part(value: Sequence[Any]) -> bool:
 
 _Place = tuple[Line, Natural, Line]
 #: where an event comes from; None: from outside of the traced code.
-At = tuple[Line, Natural, Line, tuple[_Place, ...]] | None
+StoredCallSite = tuple[Line, Natural, Line, tuple[_Place, ...]]
 PartRow = Annotated[
     list[Any], expected("digest, norm, first values, projections, words and types", _is_part)
 ]
@@ -91,7 +91,7 @@ class _Row:
 
     kind: Annotated[str, one_of(KINDS)]
     name: Line
-    at: At
+    at: StoredCallSite | None
     parts: Mapping[str, PartRow]
     named: Mapping[Line, PartRow] = field(default_factory=dict)
 
@@ -197,9 +197,11 @@ def _event(index: int, row: _Row) -> Event:
     return replace(event, named=named) if named else event
 
 
-def build_event(index: int, kind: str, name: str, at: At, parts: Mapping[str, Part]) -> Event:
+def build_event(
+    index: int, kind: str, name: str, call_site: StoredCallSite | None, parts: Mapping[str, Part]
+) -> Event:
     """Build an event from its parts in a file."""
-    file, line, function, callers = at or ("", 0, "", ())
+    file, line, function, callers = call_site or ("", 0, "", ())
     event = Event(
         index=index,
         kind=kind,

@@ -128,9 +128,9 @@ def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Seq
 def check_first_seed(first_seed: int, minimum: int = 0) -> None:
     """Raise UserError naming ``--first-seed`` if runs cannot have such seeds."""
     if not minimum <= first_seed <= MAX_SEED - MAX_SEEDS:
+        reason = "; lower seeds belong to the stored runs" if minimum else ""
         raise UserError(
-            f"--first-seed is {first_seed}, expected {minimum} to {MAX_SEED - MAX_SEEDS}: stored "
-            "runs have the seeds below, and frameworks take none far above"
+            f"--first-seed is {first_seed}, expected {minimum} to {MAX_SEED - MAX_SEEDS}{reason}"
         )
 
 

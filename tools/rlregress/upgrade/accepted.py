@@ -67,7 +67,7 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
 
 
 def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
-    """The result, with the accepted entries marked, and those that match nothing named as stale."""
+    """Return the result with the accepted entries marked, and those without a match as stale."""
     notes = {row.key: row.note for row in reviewed}
     if not notes:
         return result

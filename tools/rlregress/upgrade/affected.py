@@ -21,7 +21,7 @@ _BELOW = PHYSICS | {"torch"}
 
 
 def unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> set[str]:
-    """Distributions that have nothing to do with any framework.
+    """Return the distributions that have nothing to do with any framework.
 
     They require neither a framework nor what one stands on, and no framework requires them.
 
@@ -50,7 +50,7 @@ def _pins(version: RequestedVersion) -> dict[str, str]:
 
 
 def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
-    """Packages that are pinned otherwise on the two versions.
+    """Return the packages that the two versions pin differently.
 
     All that are pinned if none is, except of two lock files. What a version does not pin is on it
     as it is installed.
@@ -98,7 +98,7 @@ def adapters(
     named: Sequence[str] = (),
     script: bool = False,
 ) -> list[Adapter]:
-    """The frameworks that an upgrade is about: those of its packages, or all that are installed.
+    """Return the frameworks whose packages an upgrade changes, or else all that are installed.
 
     None where two lock files differ in nothing that a framework stands on.
 

@@ -46,7 +46,7 @@ def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str
 
 
 def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
-    """Details, with their scopes, that are documented of a framework, but of none of these."""
+    """Return (detail, scope) pairs that are documented, but of none of these versions."""
     with contextlib.suppress(UserError, InvalidVersion):
         rows = load_all_documented(adapter)
         documented_rows = [expectations.filter_by_version(rows, version) for version in versions]
@@ -71,7 +71,7 @@ def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
 
 
 def _texts(function: Changed) -> list[list[str]]:
-    """The lines of a function on either version."""
+    """Return the lines of a function on either version."""
     texts = []
     for path, own in zip(function.paths, (function.old, function.new), strict=True):
         lines = read_text(path).split("\n") if path is not None else []
@@ -84,7 +84,7 @@ ExecutedLines = Mapping[str, Collection[int]]
 
 
 def _ranked(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
-    """Ranks lines of the new version: 0: they do something else, and ran; 2: they do the same."""
+    """Rank lines of the new version: 0: they differ in effect, and ran; 2: they do the same."""
     # what one version alone has is one difference, and has nothing to be ranked
     both = None not in (function.old, function.new)
     spans = changed_statements.difference(function).spans if both else ()
@@ -104,7 +104,7 @@ def _ranked(function: Changed, executed: ExecutedLines) -> Callable[[int, int], 
 
 
 def pair_lines(functions: Iterable[Changed], executed: ExecutedLines) -> dict[Changed, Hunk]:
-    """Function -> its lines that differ, with those around them, of both versions."""
+    """Return function -> its lines that differ between the versions, with lines around them."""
     hunks = {}
     for function in dict.fromkeys(functions):
         old_text, new_text = _texts(function)

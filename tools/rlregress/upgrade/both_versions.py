@@ -43,7 +43,7 @@ class ExecutedCode:
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
     def headers(self, key: str) -> dict[str, set[str]]:
-        """Training -> what the header of its new version's trace lists under a key."""
+        """Return training -> what its new trace's header lists under a key."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 

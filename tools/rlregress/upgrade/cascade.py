@@ -27,7 +27,7 @@ from rlregress.model.upgrade_result import (
     Upgrade,
 )
 from rlregress.trace.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
-from rlregress.trace.recording_processes import current
+from rlregress.trace.recording_processes import current_runtime
 from rlregress.upgrade import (
     accepted,
     affected,
@@ -96,7 +96,7 @@ def run(
             f"loads {options.checkpoint}; name another version"
         )
     if not adapters and options.script is None:
-        distributions = closures.on_path(current("installed"))
+        distributions = closures.on_path(current_runtime("installed"))
         idle = entries.list_idle_packages(pinned, affected.unrelated(pinned, [distributions]))
         return _make_unjudged(versions, "not made", pinned, idle)
     if options.script is None:
@@ -126,7 +126,7 @@ def _make_unjudged(
 ) -> Upgrade:
     """Return an upgrade of which nothing was compared."""
     old, new = (
-        PreparedVersion(version, current(label), how)
+        PreparedVersion(version, current_runtime(label), how)
         for label, version in zip(VERSIONS, versions, strict=True)
     )
     return Upgrade(
@@ -174,7 +174,7 @@ def _judge_upgrade(
 
 
 def _check_user_file(options: Options) -> None:
-    """UserError if there is none, if it is not to be trusted, or if there is no use for it."""
+    """Raise UserError for a user's file that is missing, not trusted, or of no use."""
     inputs = {"--loader": options.loader, "--observations": options.observations}
     if options.checkpoint is None:
         for flag in [
@@ -198,7 +198,7 @@ def _check_user_file(options: Options) -> None:
 
 
 def _check_names(adapters: Sequence[Adapter], options: Options) -> None:
-    """UserError for a scenario or an algorithm that no version can have, before any is made."""
+    """Raise UserError early for a scenario or algorithm that no version can have."""
     titles = []
     for adapter in adapters:
         try:
@@ -530,7 +530,7 @@ def _details(left_out: Sequence[str], options: Options) -> list[registry.Detail]
 def _unused_names(
     differences: Inventory, script_result: OfScript | None, options: Options
 ) -> frozenset[str]:
-    """Names that are gone or incompatible and that no file of the user can use."""
+    """Return gone or incompatible names that no file of the user can use."""
     if script_result is not None:
         return script_result.names.unused if script_result.names is not None else frozenset()
     if options.accepted is None or not differences.broken:
@@ -557,7 +557,7 @@ def _wait_for_probes(answers: Answers, adapter: Adapter) -> tuple[Fingerprint, F
 
 
 def _compare_physics(played: Answers, options: Options) -> list[EnvironmentComparison]:
-    """Environments that both versions have played in time."""
+    """Compare environments that both versions have played in time."""
     try:
         environments = physics_comparison.compare_physics(played[0].result(), played[1].result())
     except OutOfTime as error:
@@ -652,5 +652,5 @@ def _judge_returns(
         else None
     )
     return framework_result.with_returns(
-        verdict, frozenset(return_gate.map_stored_algorithms(adapter)), entry
+        verdict, frozenset(return_gate.find_stored_algorithms(adapter)), entry
     )

@@ -32,7 +32,12 @@ from rlregress.model.code import (
 )
 from rlregress.source import UNREADABLE, below, find_coding, first_line
 from rlregress.trace import child_processes
-from rlregress.upgrade.name_origins import find_origins, parse_with_origins
+from rlregress.upgrade.name_origins import (
+    TYPE_CHECKING,
+    comes_from,
+    find_origins,
+    parse_with_origins,
+)
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _PIECES = (*_FUNCTIONS, ast.ClassDef)
@@ -74,7 +79,7 @@ _SPEAKERS = ("log", "warn")
 
 
 def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
-    """Functions that differ between the packages of two versions.
+    """Find the functions that differ between the packages of two versions.
 
     Args:
         old, new: folders of the packages on either version.
@@ -179,7 +184,7 @@ def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
 
 
 def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
-    """Those with the same code, and of the others the only ones that are left."""
+    """Pair functions with the same code; also the last two, if only one is left on each side."""
     gone, new = list(gone), list(new)
     for removed in list(gone):
         same = [
@@ -196,7 +201,7 @@ def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Ch
 
 
 def map_sources(folders: Sequence[str]) -> dict[str, Path]:
-    """File below the folder of its package -> path, of all sources."""
+    """Return the path of each source, by its file below the folder of its package."""
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
@@ -359,17 +364,11 @@ def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def _for_types(node: _Function) -> bool:
     # that of typing takes no arguments
-    return any(_comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
-
-
-def _comes_from(decorator: ast.expr, names: Collection[str]) -> bool:
-    """Return whether an expression is one of some names, wherever it comes from."""
-    origins = find_origins(decorator)
-    return bool(origins) and origins <= set(names)
+    return any(comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
 
 
 def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
-    """Functions and classes in the order in which they are defined, each with its block."""
+    """Yield functions and classes in the order of their definition, each with its block."""
     for child in body:
         if isinstance(child, _PIECES):
             if isinstance(child, ast.ClassDef) or not _for_types(child):
@@ -396,11 +395,11 @@ def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
 def _is_blind(decorator: ast.expr, decorated: str) -> bool:
     """Return whether a decorator is known not to read annotations, nor to do anything beside."""
     if isinstance(decorator, ast.Call):
-        return _comes_from(decorator.func, _BLIND)
+        return comes_from(decorator.func, _BLIND)
     if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
         # of the property of its own name, which is above it
         return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
-    return _comes_from(decorator, _BLIND)
+    return comes_from(decorator, _BLIND)
 
 
 def _last_name(node: ast.expr) -> str:
@@ -409,17 +408,17 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _dump_whole(node: ast.Module | ast.ClassDef | _Function) -> str:
-    """All that its text says; functions and classes are taken out of the blocks inside it."""
+    """Dump a definition without the functions and classes in it, which are pieces themselves."""
     own = copy.copy(node)
     own.body = [child for child in node.body if not isinstance(child, _PIECES)]
     return ast.dump(_Own().generic_visit(own))
 
 
 def dump_head(node: ast.ClassDef | _Function) -> str:
-    """Its kind, decorators, arguments or bases, without types where nothing reads them."""
+    """Dump kind, decorators, arguments or bases, without types where nothing reads them."""
     lines = [type(node).__name__]
     for decorator in node.decorator_list:
-        if not _comes_from(decorator, _TYPING):
+        if not comes_from(decorator, _TYPING):
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
@@ -460,7 +459,7 @@ def _stripping_options(node: ast.AST) -> tuple[bool, bool]:
 
 
 def strip_words(child: ast.stmt) -> ast.AST | None:
-    """A copy of a statement that keeps what computes something; None: it computes nothing."""
+    """Copy a statement without what computes nothing; None: all of it computes nothing."""
     if isinstance(child, _PIECES):
         return None
     visited: ast.AST | None = _Doing().visit(_copied(child))
@@ -477,7 +476,7 @@ def without_blocks(node: ast.stmt) -> ast.stmt:
 
 
 def _sorted(imports: Sequence[ast.stmt]) -> list[str]:
-    """Imports that stand one after the other; their order is style if no name is bound twice."""
+    """Dump adjacent imports, sorted unless a name is bound twice: else their order is style."""
     rows = [ast.dump(statement) for statement in imports]
     aliases = [alias for statement in imports for alias in getattr(statement, "names", ())]
     names = [alias.asname or alias.name for alias in aliases]
@@ -593,7 +592,7 @@ class _Saying(_Own):
 
     def visit_If(self, node: ast.If) -> ast.AST | None:
         """Remove blocks that only a type checker runs."""
-        if ast.unparse(node.test).rpartition(".")[2] == "TYPE_CHECKING":
+        if comes_from(node.test, TYPE_CHECKING):
             if not node.orelse:
                 return None
             node.body = [ast.Pass()]

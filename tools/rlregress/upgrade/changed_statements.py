@@ -66,7 +66,7 @@ class Difference:
 
 
 def difference(piece: Changed) -> Difference:
-    """The statements of a piece that only one version has."""
+    """Return the statements of a piece that only one version has."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
     old, new = (_statements(text, piece.name) for text in texts)
     if old is None or new is None:
@@ -123,7 +123,7 @@ def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[
 def _with_context(
     gone: Sequence[Statement], new: tuple[Statement, ...], at: int
 ) -> tuple[Statement, ...]:
-    """The statement that stands where others stood: of the same block, the next or the last one."""
+    """Return the next or the last statement of the block in which statements are gone."""
     for number in (at, at - 1):
         if 0 <= number < len(new) and new[number].where == gone[0].where:
             return new[number : number + 1]
@@ -192,7 +192,7 @@ def _definition(
 
 
 def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
-    """Label, what stands in it, and line of the head of every block of a statement."""
+    """Yield label, content, and line of the head of each block of a statement."""
     kind = type(node).__name__
     for field in ("body", "orelse", "finalbody"):
         inside = getattr(node, field, None)
@@ -212,7 +212,7 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
 
 
 def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> Iterator[Statement]:
-    """The head of an error handler or of a case: its line runs when it is tried."""
+    """Yield the head of an error handler or of a case: its line runs when it is tried."""
     head = inside[0]
     if isinstance(head, ast.ExceptHandler):
         code = f"except {ast.dump(head.type) if head.type else ''} {head.name}"
@@ -251,7 +251,7 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
 
 
 def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
-    """Decorators, arguments and bases. They act whenever the piece runs; defaults may not."""
+    """Return decorators, arguments and bases, which act whenever the piece runs."""
     code = changed_functions.dump_head(node)
     certain = code
     if not isinstance(node, ast.ClassDef):

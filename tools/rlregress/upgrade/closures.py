@@ -134,7 +134,7 @@ def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
 
 
 def _modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
-    """The highest dotted names that come from these distributions alone."""
+    """Return the highest dotted names that come from these distributions alone."""
     names = set(gone)
     own = {module for name in names for module in _dotted(distributions[name])}
     # parsing what all others install takes a second: most have no file below the same names
@@ -148,7 +148,7 @@ def _modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
 
 
 def _dotted(distribution: importlib.metadata.Distribution) -> set[str]:
-    """The modules of a distribution and the packages above them."""
+    """Return the modules of a distribution and the packages above them."""
     dotted: set[str] = set()
     for file in distribution.files or ():
         path = PurePosixPath(file)

@@ -93,10 +93,10 @@ def resolve_together(
 def _pinned_apart(old: Problem, new: Problem) -> set[str]:
     """Return packages that the user pins, and those that the two stacks pin differently."""
     users = version_resolution.versions([*old.pins, *new.pins]).keys()
-    rows = new.exact
+    rows = new.pinned_versions
     # below two environments of their own, torch may be common as well
     torch = () if old.complete and new.complete else ("torch",)
-    return {*torch, *users, *(n for n, v in old.exact.items() if rows.get(n, v) != v)}
+    return {*torch, *users, *(n for n, v in old.pinned_versions.items() if rows.get(n, v) != v)}
 
 
 def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
@@ -115,7 +115,7 @@ def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
 
 
 def _join(problems: Mapping[str, Problem], resolved: dict[str, Resolved]) -> dict[str, Resolved]:
-    """Both versions, each with what only the other needs, and a note of what stays apart."""
+    """Give each version what only the other needs, and a note of packages that still differ."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]
     users = version_resolution.versions(pins).keys()

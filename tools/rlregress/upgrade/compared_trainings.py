@@ -43,7 +43,7 @@ class Training:
     job: Mapping[str, Any]
 
     def noting(self, packages: Sequence[str]) -> Training:
-        """The same, with what it executes of further packages noted."""
+        """Return the training with a note of what it executes of further packages."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
     @property
@@ -58,12 +58,12 @@ class Training:
 
 
 def list_trainings(adapter: Adapter) -> list[Training]:
-    """All trainings of a framework: every algorithm, plain and through its scenarios."""
+    """List all trainings of a framework: every algorithm, plain and through its scenarios."""
     return [make_built_in(adapter, title) for title in adapter.trace_trainings()]
 
 
 def make_built_in(adapter: Adapter, title: str) -> Training:
-    """The training of a title."""
+    """Make the training of a title."""
     owner = adapter.full_name
     return Training(owner, title, {"framework": owner, "seed": 0, "training": title})
 
@@ -74,7 +74,7 @@ def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[
 
 
 def compare_training(
-    name: str,
+    training_name: str,
     old: Trace,
     new: Trace,
     record_again: Callable[[Comparison], tuple[Trace, Trace] | None],
@@ -88,21 +88,21 @@ def compare_training(
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    comparison = compare_once(name, old, new)
+    comparison = compare_once(training_name, old, new)
     if isinstance(comparison, NotTraced):
         return comparison
     repetitions = record_again(comparison) if diverges(comparison) else None
     twice = pair_repetitions((old, new), repetitions) if repetitions is not None else None
-    return describe_compared(name, comparison, old, new, twice)
+    return describe_compared(training_name, comparison, old, new, twice)
 
 
-def compare_once(name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
+def compare_once(training_name: str, old: Trace, new: Trace) -> Comparison | NotTraced:
     """Compare the traces of both versions.
 
     Raises:
         UserError: nothing was trained, or nothing of what differs was run.
     """
-    missing = explain_missing(name, old, new)
+    missing = explain_missing(training_name, old, new)
     if missing is not None:
         return missing
     for label, trace in (("old", old), ("new", new)):
@@ -119,7 +119,7 @@ def diverges(comparison: Comparison | NotTraced) -> bool:
 def pair_repetitions(
     traces: tuple[Trace, Trace], repetitions: tuple[Trace, Trace]
 ) -> tuple[Repeated, Repeated]:
-    """Traces of both versions, each beside its repetition.
+    """Pair the trace of each version with its repetition.
 
     They say which parts of what is written do not repeat themselves, and are not compared.
     """
@@ -134,13 +134,13 @@ def pair_repetitions(
 
 
 def describe_compared(
-    name: str,
+    training_name: str,
     comparison: Comparison,
     old: Trace,
     new: Trace,
     repetitions: tuple[Repeated, Repeated] | None,
 ) -> Traced:
-    """The training on both versions, with whether its traces repeat themselves.
+    """Describe a training on both versions, and whether its traces repeat themselves.
 
     Traces of two processes that are equal to the bit repeat each other: what is out of control in
     a training would have parted them.
@@ -153,7 +153,7 @@ def describe_compared(
     seeded = [*_describe_seeding(old, new), *list_other_activity(new)]
     if repetitions is None:
         return Traced(
-            name=name,
+            name=training_name,
             comparison=comparison,
             old=old,
             new=new,
@@ -170,7 +170,7 @@ def describe_compared(
     for label, repetition in zip(VERSIONS, repetitions, strict=True):
         notes += [f"{label}: {line}" for line in repetition.uncontrolled()]
     return Traced(
-        name=name,
+        name=training_name,
         comparison=comparison,
         old=old,
         new=new,
@@ -181,7 +181,7 @@ def describe_compared(
 
 
 def report_too_late(training: Training, minutes: float) -> NotTraced:
-    """A training that was not recorded in time."""
+    """Report a training that was not recorded in time."""
     why = f"not compared: {MINUTES} {minutes:g} were over"
     return NotTraced(
         name=training.name, reasons={"old": why, "new": why}, supported={"old": True, "new": True}
@@ -212,14 +212,14 @@ def cut_training(training: Training, steps: int) -> Training:
 
 
 def name_first_difference(training: Training, comparison: Comparison | NotTraced) -> Training:
-    """The training, with names for what the first event consists of in which its traces differ."""
+    """Name the parts of the first event in which the traces of a training differ."""
     first = comparison.first if isinstance(comparison, Comparison) else None
     events = [event.index for event in (first.old, first.new) if event is not None] if first else []
     return replace(training, job={**training.job, "named": events}) if events else training
 
 
 def make_perturbed_copies(training: Training, begin: int) -> list[Training]:
-    """The training again and again, with the numbers of one event changed by one unit."""
+    """Copy a training many times, each with the numbers of one event changed by one unit."""
     return [
         replace(
             training,
@@ -245,7 +245,7 @@ def _name_values(comparison: Comparison, old: Trace, new: Trace) -> Comparison:
 
 
 def compare_with_ends(old: Trace, new: Trace) -> Comparison:
-    """The comparison; one that goes on where the other breaks off does not do the same."""
+    """Compare traces and their ends: one that goes on where the other breaks off differs."""
     comparison, first = compare(old, new), None
     if (
         comparison.first is not None
@@ -285,7 +285,7 @@ def has_own_error(trace: Trace) -> bool:
 
 
 def note_plain_end(trace: Trace, plain: Trace) -> Trace:
-    """The trace of a training that failed, with how it ends without a recorder."""
+    """Add to the trace of a failed training how it ends without a recorder."""
     ends = last_words(plain.failure) if plain.failure else "the training ends well"
     return replace(
         trace, header={**trace.header, "plain": "" if ends_alike(trace, plain) else ends}
@@ -302,7 +302,7 @@ def _is_completed(trace: Trace) -> bool:
 
 
 def find_crash(old: Trace, new: Trace) -> Crash | None:
-    """How the code under test fails on one version, where the other trains to its end."""
+    """Find how the code under test fails on one version where the other trains to its end."""
     for label, trace, opposite in (("old", old, new), ("new", new, old)):
         if _fails(trace) and _is_completed(opposite):
             values = {key: trace.error.get(key, "") for key in ("error", "at", "by")}
@@ -337,8 +337,8 @@ def _describe_errors(old: Trace, new: Trace) -> list[str]:
     ]
 
 
-def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
-    """Why a training cannot be compared with the other version; None if it can.
+def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | None:
+    """Explain why a training cannot be compared with the other version; None if it can.
 
     An error of the code under test is a way to train, too, unless both versions end in the same
     one: then it says nothing of what comes after. One that comes before anything is trained leaves
@@ -362,20 +362,22 @@ def explain_missing(name: str, old: Trace, new: Trace) -> NotTraced | None:
                 f"{_describe_plain_end(trace)}"
             )
     return (
-        NotTraced(name=name, reasons=reasons, supported=supported, crash=find_crash(old, new))
+        NotTraced(
+            name=training_name, reasons=reasons, supported=supported, crash=find_crash(old, new)
+        )
         if reasons
         else None
     )
 
 
 def report_unsupported(name: str, why: str) -> NotTraced:
-    """A training that neither version has."""
+    """Report a training that neither version has."""
     reasons = dict.fromkeys(VERSIONS, f"not offered there: {why}")
     return NotTraced(name=name, reasons=reasons, supported=dict.fromkeys(VERSIONS, False))
 
 
 def _describe_failure(trace: Trace) -> str:
-    """In words, whose error it was."""
+    """Describe in words whose error it was."""
     error_origin = trace.error.get("origin")
     if error_origin == errors.RECORDER or (
         error_origin == errors.TRACED and trace.header.get("plain")
@@ -392,7 +394,7 @@ def _describe_plain_end(trace: Trace) -> str:
 
 
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
-    """In words, what the tracer seeded on either version."""
+    """Describe in words what the tracer seeded on either version."""
     old_lines, new_lines = seeded_lines(old), seeded_lines(new)
     if old_lines == new_lines:
         return old_lines

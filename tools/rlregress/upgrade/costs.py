@@ -126,7 +126,7 @@ def _run(
     child_processes.follow(command, runtime.environment(), folder, lambda _: None)
 
 
-def _cost(name: str, folder: Path, number: int) -> Cost:
+def _cost(training: str, folder: Path, number: int) -> Cost:
     headers = []
     for turn in range(1, _TURNS):
         try:
@@ -138,9 +138,9 @@ def _cost(name: str, folder: Path, number: int) -> Cost:
             break
         headers.append([trace.header for trace in pair])
     if len(headers) < _LEAST:
-        return Cost(name=name, why="too few repetitions in a tenth of the time of the upgrade")
+        return Cost(name=training, why="too few repetitions in a tenth of the time of the upgrade")
     if any(header["failure"] for pair in headers for header in pair):
-        return Cost(name=name, why="it fails without a recorder")
+        return Cost(name=training, why="it fails without a recorder")
     seconds, memory = (
         np.array([[float(header[key]) for header in pair] for pair in headers])
         for key in ("cpu_seconds", "grown_mib")
@@ -150,7 +150,7 @@ def _cost(name: str, folder: Path, number: int) -> Cost:
     why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
     # the least that a version needs is its own: more is what else the process did
     old, new = memory.min(axis=0).tolist()
-    return Cost(name=name, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
+    return Cost(name=training, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
 
 
 def interval(seconds: np.ndarray) -> tuple[float, float]:

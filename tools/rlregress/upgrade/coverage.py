@@ -58,7 +58,7 @@ class Users:
         self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
 
     def find_users(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
-        """Name -> keys of the functions that use it.
+        """Return name -> keys of the functions that use it.
 
         Of a module's names those that follow from them in it count, too. Other files count where
         they may have the name from there: by an attribute, or by an import from a package.
@@ -91,7 +91,7 @@ class Users:
         return users_by_name
 
     def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
-        """File -> names that it imports from a module, each with what it calls it."""
+        """Return file -> names that it imports from a module, with its own names for them."""
         module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         importers = {}
         for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
@@ -108,7 +108,7 @@ class Users:
             return {}
 
     def _users_in(self, file: str) -> Mapping[str, set[str]]:
-        """Name -> functions of a file that use it."""
+        """Return name -> functions of a file that use it."""
         if file not in self._used:
             used: dict[str, set[str]] = {}
             for piece in self._pieces(file).values():
@@ -135,7 +135,7 @@ def read_users(folders: tuple[str, ...]) -> Users:
 
 
 def _following(module: Function | None, names: Collection[str]) -> set[str]:
-    """Names of a module, and those that its statements make of them."""
+    """Return names of a module, and the names that its assignments compute from them."""
     following = set(names)
     rows = module.code.splitlines() if module is not None else []
     assignments = [
@@ -213,7 +213,7 @@ class ExecutedCode:
             self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
     def trainings(self, function: Changed) -> list[str]:
-        """Names of the trainings that have executed a piece of code."""
+        """Return the trainings that executed a piece of code."""
         executed = self._trainings_by_function.get(function.key, [])
         if function.at_import:
             # what runs at import has run if the file is imported, or anything of it has run
@@ -269,7 +269,7 @@ class ExecutedCode:
         return Missed(reason=reason, share=share, spans=tuple(unexecuted))
 
     def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
-        """Names that functions use, none of which ran."""
+        """Return the names whose users all did not run."""
         return sorted(
             name
             for name, keys in used_by.items()
@@ -307,7 +307,7 @@ class ExecutedCode:
             yield Branch(file=function.file, line=own.first, function="", summary=sentence)
 
     def users_of(self, function: Changed) -> set[str]:
-        """Names of the trainings that use its class, or its file if it has none."""
+        """Return trainings that execute anything in a function's class, or file if it has none."""
         kind = function.name.rpartition(".")[0]
         users: set[str] = set()
         for (file, name), trainings in self._trainings_by_function.items():
@@ -316,7 +316,7 @@ class ExecutedCode:
         return users
 
     def one_way(self) -> list[Branch]:
-        """Branches, clamps and masks that went one way only."""
+        """Return branches, clamps and masks that went one way only."""
         branches = []
         for (file, line), (was_true, failed, text) in self._ways.items():
             if not (was_true and failed):
@@ -338,7 +338,7 @@ def piece_executions(
     probed: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
 ) -> list[PieceExecution]:
-    """How both versions' trainings and probes went through the pieces of code that differ.
+    """Return how trainings and probes of both versions executed the pieces that differ.
 
     Args:
         executed: training -> trace, of the old and of the new version.
@@ -377,7 +377,7 @@ def piece_executions(
 
 
 def _starters(traces: Iterable[Trace]) -> dict[str, str]:
-    """File -> the class in it that starts processes, whose work there is not recorded."""
+    """Return file -> the class in it that starts processes, whose work is not recorded."""
     return {
         str(row["file"]): str(row["class"])
         for trace in traces

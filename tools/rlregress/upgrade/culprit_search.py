@@ -75,7 +75,7 @@ def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) ->
 
 @cache
 def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
-    """(module or package as a path, name of it) that a file imports; no name: it as a whole.
+    """Return (path of a module, imported name) pairs of a file; no name: the whole module.
 
     Args:
         file: its path below the folder of its package.
@@ -137,7 +137,7 @@ def search_culprits(
     limit: float = LIMIT,
     until: float | None = None,
 ) -> dict[str, Culprits]:
-    """Training -> what makes it part.
+    """Return training -> the changed functions that make it diverge.
 
     A few at once are searched, one of every place where trainings part before the others. The later
     ones begin with what moves any of the earlier ones, where they part or else: mostly that is all.
@@ -237,14 +237,14 @@ def _cost(training: Traced) -> float:
 
 
 def _send(
-    name: str,
+    training_name: str,
     looking: Search,
     traces: Mapping[Group, Trace] | None,
     requested: dict[str, list[Group]],
     by_name: dict[str, Culprits],
 ) -> None:
     try:
-        requested[name] = next(looking) if traces is None else looking.send(traces)
+        requested[training_name] = next(looking) if traces is None else looking.send(traces)
     except StopIteration as ended:
-        requested.pop(name, None)
-        by_name[name] = ended.value
+        requested.pop(training_name, None)
+        by_name[training_name] = ended.value

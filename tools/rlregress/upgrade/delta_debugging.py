@@ -44,7 +44,7 @@ Search = Generator[list[Group], Mapping[Group, Trace], "Culprits"]
 def find_functions_at(
     first: Divergence | None, functions: Iterable[Changed]
 ) -> tuple[Changed, ...]:
-    """Changed functions where two traces part, the nearest first."""
+    """Find the changed functions where two traces diverge, the nearest first."""
     if first is None:
         return ()
     frames = []
@@ -58,7 +58,7 @@ def find_functions_at(
 def _find_innermost(
     frames: Iterable[tuple[str, str, int]], functions: Sequence[Changed]
 ) -> tuple[Changed, ...]:
-    """The functions that frames (version, file, line) stand in, the innermost of each."""
+    """Find the innermost function around each frame (version, file, line)."""
     nearest = []
     for label, file, line in frames:
         inside = [
@@ -142,7 +142,7 @@ class _Trial:
         return self.outcome in (_AS_OLD, _LIKE_NEITHER)
 
     def fitting(self, group: Group) -> Group:
-        """The functions of the group that could be reverted."""
+        """Return the functions of the group that could be reverted."""
         misfits = dict(self.misfits)
         return tuple(function for function in group if function not in misfits)
 
@@ -166,7 +166,7 @@ class _Findings:
     is_ended: bool = False
 
     def summarize(self, place: Group) -> Culprits:
-        """As it stands."""
+        """Return the culprits that are known so far."""
         named = {*self.influencing, *self.together}
         without_influence = tuple(
             function for function in dict.fromkeys(self.without_influence) if function not in named
@@ -197,7 +197,7 @@ class _State:
     base: Group = ()
 
     def revert(self, group: Sequence[Changed], trace: Trace) -> _State:
-        """The same with further functions reverted."""
+        """Return the state with further functions reverted."""
         comparison = compare_with_ends(self.training.old, trace)
         return _State(
             replace(self.training, comparison=comparison, new=trace), (*self.base, *group)
@@ -322,7 +322,7 @@ class _Level:
 def _search_level(
     state: _State, executed: Sequence[Changed], functions: Sequence[Changed], findings: _Findings
 ) -> _NextState:
-    """The nearest functions one by one, the others by halves and halves of halves."""
+    """Search the nearest functions one by one, the others in ever smaller groups."""
     near = _find_place(state.training, functions)
     ranked = _rank(state, executed, near, findings)
     level = _Level()
@@ -417,7 +417,7 @@ def _revert_level(state: _State, level: _Level, findings: _Findings) -> _NextSta
 def _minimize(
     state: _State, group: Group, trial: _Trial, results: dict[Group, _Trial]
 ) -> Generator[list[Group], Mapping[Group, Trace], Group]:
-    """Those of a group without which it does something else: parts are left out, ever smaller.
+    """Leave out ever smaller parts of a group as long as the rest has the same effect.
 
     Args:
         trial: of the whole group.
@@ -442,7 +442,7 @@ def _minimize(
 def _group_by_file(
     failed: Iterable[Changed], ranked: Sequence[Changed], without_influence: Sequence[Changed]
 ) -> list[Group]:
-    """The functions of each file of which some fail by themselves: they may fit with their like."""
+    """Group the functions of each file in which some fail alone: together they may fit."""
     files = dict.fromkeys(function.file for function in failed)
     candidates = [function for function in ranked if function not in without_influence]
     groups = [tuple(function for function in candidates if function.file == file) for file in files]
@@ -450,7 +450,7 @@ def _group_by_file(
 
 
 def _first_groups(ranked: Sequence[Changed], without_influence: frozenset[Changed]) -> list[Group]:
-    """The nearest alone; the others in groups: by package, and whether another training knows them.
+    """Make the first groups: the nearest alone, the others by package and known influence.
 
     Args:
         without_influence: functions that do nothing in another training.
@@ -465,7 +465,7 @@ def _first_groups(ranked: Sequence[Changed], without_influence: frozenset[Change
 
 
 def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
-    """From the place where traces part: at it, in a file of it, in its folder, in its package."""
+    """Rank how near a function is to the divergence: same place, file, folder, or package."""
     if function in near:
         return near.index(function)
     events = [event for event in (first.new, first.old) if event is not None] if first else []
@@ -506,7 +506,7 @@ def _is_revertible(function: Changed) -> bool:
 
 
 def find_rebound_names(piece: Changed) -> frozenset[str]:
-    """Names that a piece which runs at import gives another value, where both versions have it."""
+    """Find the names whose value a piece changes when it runs at import."""
     old, new = piece.paths
     if piece.how != CODE_CHANGED or not piece.at_import or old is None or new is None:
         return frozenset()
@@ -514,15 +514,15 @@ def find_rebound_names(piece: Changed) -> frozenset[str]:
 
 
 @cache
-def _find_rebound_names(name: str, old: Path, new: Path) -> frozenset[str]:
+def _find_rebound_names(piece_name: str, old: Path, new: Path) -> frozenset[str]:
     try:
-        return frozenset(bindings.names(name, [read_text(old), read_text(new)]))
+        return frozenset(bindings.names(piece_name, [read_text(old), read_text(new)]))
     except (OSError, *UNREADABLE):
         return frozenset()
 
 
 def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Changed]:
-    """Functions that a training executes and that can be reverted."""
+    """List the functions that a training executes and that can be reverted."""
     names = {*training.old.called_functions, *training.new.called_functions}
     files = {file for file, _ in names}
     ran = (x for x in functions if x.key in names or (x.at_import and x.file in files))
@@ -530,7 +530,7 @@ def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Chan
 
 
 def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
-    """The old code of some functions, as ``inside.swap`` takes it."""
+    """List the old code of some functions, as ``inside.swap`` takes it."""
     files: dict[tuple[Path, str], list[str]] = {}
     for function in group:
         path = function.paths[0]
@@ -543,7 +543,7 @@ def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
 
 
 def make_trial(training: Training, group: Group, number: int) -> Training:
-    """The training on the new version with the old version's code of some functions."""
+    """Make the training on the new version with some functions reverted."""
     name = f"{training.name} trial {number}"
     return Training(training.owner, name, {**training.job, "swap": list_old_code(group)})
 
@@ -576,7 +576,7 @@ def _errors(trace: Trace) -> set[tuple[str, str]]:
 
 
 def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
-    """The functions that raise what one version alone answers with an error."""
+    """Find the functions that raise errors which the other version does not raise."""
     nearest: Group = ()
     for trace, reference, label in (
         (training.new, training.old, "new"),

@@ -22,7 +22,7 @@ _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib
 
 
 def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
-    """Packages that stay as they are installed, whatever is asked for beside them.
+    """List the packages that stay installed as they are, whatever else is requested.
 
     torch; the frameworks that are asked and not pinned; and what was installed from a folder or a
     repository, which no index has.
@@ -91,7 +91,7 @@ def list_measuring_packages(adapters: Sequence[Adapter]) -> list[str]:
 
 
 def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
-    """The packages of the concerned frameworks that are installed and not pinned."""
+    """List the installed, unpinned packages of the frameworks concerned."""
     names = {str(canonicalize_name(p)) for a in adapters for p in a.framework.packages} - pinned
     # a framework of scripts may come as a checkout: what is not installed here is no need there
     return sorted(name for name in names - {"torch"} if installed.version(name) is not None)

@@ -20,14 +20,14 @@ Distributions = Mapping[str, importlib.metadata.Distribution]
 
 
 def in_folder(folder: Path) -> dict[str, importlib.metadata.Distribution]:
-    """Canonical name -> what lies in a folder."""
+    """Return the distributions in a folder by canonical name."""
     return by_name(importlib.metadata.distributions(path=[str(folder)]))
 
 
 def by_name(
     distributions: Iterable[importlib.metadata.Distribution],
 ) -> dict[str, importlib.metadata.Distribution]:
-    """Canonical name -> distribution, the first of a name; what has no name is left out."""
+    """Return the distributions by canonical name, the first of each; nameless ones are left out."""
     named: dict[str, importlib.metadata.Distribution] = {}
     for distribution in distributions:
         if name := name_of(distribution):
@@ -36,12 +36,12 @@ def by_name(
 
 
 def name_of(distribution: importlib.metadata.Distribution) -> str:
-    """The canonical name; empty if the distribution has none."""
+    """Return the canonical name; empty if the distribution has none."""
     return str(canonicalize_name(_headers(distribution)["Name"] or ""))
 
 
 def version_of(distribution: importlib.metadata.Distribution) -> str:
-    """The version, as the distribution writes it."""
+    """Return the version as the distribution writes it."""
     return str(_headers(distribution)["Version"])
 
 
@@ -69,7 +69,7 @@ def _parsed(text: str) -> Message:
 
 
 def readable(row: str) -> Requirement | None:
-    """A requirement, a slip of the pen mended (``>=3.``); None: it says nothing to go by."""
+    """Parse a requirement, also with a stray dot as in ``>=3.``; None: it cannot be read."""
     for text in (row, re.sub(r"(?<=\d)\.(?=[\s,;)]|$)", "", row)):
         try:
             return Requirement(text)

@@ -14,7 +14,7 @@ def choose_representatives(
     traces: tuple[Mapping[str, Trace], Mapping[str, Trace]],
     changed: Collection[tuple[str, str]],
 ) -> dict[str, str]:
-    """Training -> the shortest that executes the same changed functions and diverges likewise.
+    """Return training -> the shortest with the same changed functions and divergence.
 
     Args:
         diverging: training -> its comparison.
@@ -34,7 +34,7 @@ def choose_representatives(
 
 
 def order_by_evidence(met: Mapping[str, Sequence[str]]) -> list[str]:
-    """Trainings in the order in which they say most: one of every changed function after another.
+    """Order trainings so that each changed function is executed as early as possible.
 
     Plain trainings before scenarios.
 
@@ -51,7 +51,7 @@ def order_by_evidence(met: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _way(comparison: Comparison) -> tuple[object, ...]:
-    """The kind of the first difference, and where it is."""
+    """Return the kind of the first difference, and where it is."""
     first = comparison.first
     if first is None:
         return (comparison.verdict,)
@@ -63,7 +63,7 @@ def _place(event: Event | None) -> tuple[str, str]:
 
 
 def extend_to_group(traced: Iterable[Traced], representatives: Mapping[str, str]) -> list[Traced]:
-    """The trainings, each with a note that another one was searched in its place.
+    """Return the trainings with a note of the one that was searched in their place.
 
     Args:
         representatives: training -> its representative.

@@ -31,7 +31,7 @@ from rlregress.upgrade.requirements import RequirementChange
 
 
 def list_framework(
-    name: str,
+    framework: str,
     checks: Sequence[Entry],
     details: Details,
     standing: Mapping[tuple[str, str], str],
@@ -42,7 +42,7 @@ def list_framework(
     """Return everything that differs or was to be compared in one framework.
 
     Args:
-        name: of the framework.
+        framework: its name.
         checks: its trainings.
         standing: detail and scope -> how the change stands to what is documented.
         unread: defaults that could not be compared, in words.
@@ -50,8 +50,8 @@ def list_framework(
     """
     return (
         *checks,
-        *list_details(details, standing, name),
-        *list_defaults(defaults, unread, name),
+        *list_details(details, standing, framework),
+        *list_defaults(defaults, unread, framework),
         *pieces,
     )
 
@@ -70,7 +70,7 @@ def list_trainings(
     ]
 
 
-def make_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> Entry:
+def make_traced(traced: Traced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
     """Return the entry of a training that ran on both versions."""
     state, reason = _traced_state(traced)
     first = traced.comparison.first
@@ -82,7 +82,7 @@ def make_traced(traced: Traced, framework: str, kind: str = model.TRAINING) -> E
         places = [str(event.place) for event in (first.old, first.new) if event]
         parted = [first.kind, first.part, f"{first.gap:.1g}", *places]
     return Entry(
-        kind=kind,
+        kind=entry_kind,
         name=traced.name,
         framework=framework,
         state=state,
@@ -113,7 +113,7 @@ def _crashed(crash: Crash) -> tuple[str, str]:
     return model.NEW_FAILS if crash.label == "new" else model.OLD_FAILED, str(crash)
 
 
-def make_untraced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -> Entry:
+def make_untraced(lost: NotTraced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
     """Return the entry of a training that could not be compared."""
     sentence = "; ".join(dict.fromkeys(lost.reasons.values()))
     where = " and the ".join(f"{label} version" for label in lost.reasons)
@@ -126,7 +126,7 @@ def make_untraced(lost: NotTraced, framework: str, kind: str = model.TRAINING) -
         new = lost.supported.get("new")
         state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
     return Entry(
-        kind=kind,
+        kind=entry_kind,
         name=lost.name,
         framework=framework,
         state=state,

@@ -74,7 +74,7 @@ class FrameworkDifferences:
 
     @property
     def algorithms_that_differ(self) -> list[str]:
-        """Algorithms whose details differ: their trainings are expected to diverge."""
+        """Return the algorithms whose details differ: their trainings should diverge."""
         return sorted({detail.id.partition(".")[0] for detail in self.details.changed})
 
     @property
@@ -92,7 +92,7 @@ class FrameworkDifferences:
 
     @property
     def probed(self) -> dict[tuple[str, str], list[str]]:
-        """Function -> details whose probes have executed it and gave an answer on both versions."""
+        """Return function -> details whose probes executed it and have answers on both versions."""
         old, new = self.prints
         details: dict[tuple[str, str], list[str]] = {}
         for key, answer in new.found.items():

@@ -19,6 +19,7 @@ import griffe
 
 from rlregress.source import UNREADABLE
 from rlregress.trace import child_processes
+from rlregress.upgrade.name_origins import TYPE_CHECKING, comes_from, mark_origins
 
 #: values that conditions compare, in the interpreter that runs this.
 _FACTS: dict[str, Any] = {
@@ -68,6 +69,7 @@ class ImportBranches(griffe.Extension):
             OutOfTime: the module is about to be read too late.
         """
         child_processes.check_time(self._until)
+        mark_origins(node)
         most = [1]
         node.body = self._statements(node.body, most)
         self.branches[agent.filepath] = most[0]
@@ -140,7 +142,7 @@ def _decided(test: ast.expr) -> bool | None:
             if decisive in values:
                 return decisive
             return None if None in values else not decisive
-        case ast.Name() | ast.Attribute() if ast.unparse(test).endswith("TYPE_CHECKING"):
+        case ast.Name() | ast.Attribute() if comes_from(test, TYPE_CHECKING):
             return False
         case ast.Compare(ops=[how], comparators=[right]) if type(how) in _OPERATORS:
             with suppress(KeyError, TypeError, *UNREADABLE):

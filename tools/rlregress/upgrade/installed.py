@@ -70,7 +70,7 @@ def holds(row: str) -> bool:
 
 
 def pins() -> list[str]:
-    """Pins of all that is installed now."""
+    """Return pins of all that is installed now."""
     distributions = distribution_metadata.by_name(importlib.metadata.distributions())
     return [
         f"{name}=={public(distribution_metadata.version_of(distributions[name]))}"

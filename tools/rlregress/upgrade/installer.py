@@ -80,7 +80,7 @@ _ASKING = threading.Lock()
 
 @functools.cache
 def _as_pip(python: str = "") -> dict[str, str]:
-    """Variables with which uv asks where pip is configured to ask.
+    """Return the variables that make uv use the package indexes of pip's configuration.
 
     Args:
         python: of the environment whose pip that is; empty: this one's.
@@ -155,7 +155,7 @@ def _called(
 
 
 def list_versions(package: str, python: str = "") -> list[str]:
-    """Published versions that have a build for a Python, the newest first; none: not known.
+    """List versions with a build for a Python, the newest first; empty: not known.
 
     Args:
         python: its version; empty: this one.
@@ -227,7 +227,7 @@ def failure(sentence: str, requested: str) -> UserError:
 
 
 def _published(row: str) -> str:
-    """In words, the versions of a package that are nearest to the one that is asked for."""
+    """Describe the published versions of a package that are nearest to the requested one."""
     requirement = Requirement(row)
     texts = list_versions(requirement.name)
     try:

@@ -28,7 +28,7 @@ _FACTS = (
 
 
 def find(text: str) -> str:
-    """The path of an interpreter, given as a version or a path; empty: the one that runs this.
+    """Find an interpreter by version or path; empty: the one that runs this.
 
     Raises:
         UserError: there is none, it is too old, or it is no Python.

@@ -315,7 +315,7 @@ def place(version: PreparedVersion, module: str) -> Path | None:
 
 
 def _roots(version: PreparedVersion) -> list[Path]:
-    """Folders in which packages lie, those that come first in front."""
+    """Return the folders with packages; those that are searched first come first."""
     roots = [Path(path) for path in version.runtime.paths]
     if version.runtime.python != sys.executable:
         environment = Path(version.runtime.python).parent.parent
@@ -368,7 +368,7 @@ def _distributions(
 
 
 def _is_compared(
-    name: str,
+    distribution: str,
     modules: Collection[str],
     distributions: Sequence[Distributions],
     differing_packages: Sequence[Package],
@@ -389,7 +389,7 @@ def _is_compared(
     ]
     return len(folders) == 2 and all(
         # of two packages of one name the files cannot be told apart
-        name not in version_distributions
+        distribution not in version_distributions
         or (own & set(differing) and max(named[folder] for folder in own) == 1)
         for version_distributions, own in zip(distributions, folders, strict=True)
     )
@@ -417,15 +417,15 @@ def _needed(
 
 
 def _declared(
-    version: PreparedVersion, name: str, modules: Collection[str], installed_: Distributions
+    version: PreparedVersion, distribution: str, modules: Collection[str], installed_: Distributions
 ) -> requirements.Declared | None:
     """Return the declarations of a distribution; of a working tree those of its files."""
     tree = version.requested.tree
     root = working_tree.root_of(sorted(modules), tree) if tree is not None else None
     if tree is not None and root is not None:
         project = working_tree.project_of(tree, root)
-        return None if project is None else requirements.declared_by_tree(project)
-    return requirements.declared(installed_[name]) if name in installed_ else None
+        return None if project is None else requirements.read_declarations_of_tree(project)
+    return requirements.declared(installed_[distribution]) if distribution in installed_ else None
 
 
 def _same_project(old: PreparedVersion, new: PreparedVersion) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import ast
 import builtins
 from collections import defaultdict
+from collections.abc import Collection
 
 #: where the name of an expression comes from is kept at its node, as it is read far from the tree.
 _MARK = "origins"
 _BUILTINS = frozenset(vars(builtins))
+#: what is true for a type checker alone.
+TYPE_CHECKING = frozenset({"typing.TYPE_CHECKING", "typing_extensions.TYPE_CHECKING"})
 
 
 def parse_with_origins(text: bytes) -> ast.Module:
@@ -18,6 +21,12 @@ def parse_with_origins(text: bytes) -> ast.Module:
         source.UNREADABLE: the text is none of Python, or nests too deeply.
     """
     tree = ast.parse(text)
+    mark_origins(tree)
+    return tree
+
+
+def mark_origins(tree: ast.AST) -> None:
+    """Let the names of a module know where they come from."""
     origins: dict[str, set[str]] = defaultdict(set)
     names: list[ast.Name] = []
     for node in ast.walk(tree):
@@ -42,7 +51,12 @@ def parse_with_origins(text: bytes) -> ast.Module:
         if name.id not in origins and name.id in _BUILTINS and "*" not in origins:
             origins[name.id].add(f"builtins.{name.id}")
         setattr(name, _MARK, frozenset(origins.get(name.id, ())))
-    return tree
+
+
+def comes_from(node: ast.expr, names: Collection[str]) -> bool:
+    """Return whether an expression is one of some names, wherever it comes from."""
+    origins = find_origins(node)
+    return bool(origins) and origins <= set(names)
 
 
 def find_origins(node: ast.expr) -> frozenset[str]:

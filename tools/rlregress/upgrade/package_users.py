@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from rlregress.source import UNREADABLE, below
+from rlregress.upgrade.name_origins import TYPE_CHECKING, comes_from, parse_with_origins
 
 
 def functions_using(modules: Collection[str], folder: Path) -> list[str]:
@@ -33,9 +34,9 @@ def functions_using(modules: Collection[str], folder: Path) -> list[str]:
 
 
 def _users(text: str, modules: Collection[str], users: Collection[str]) -> Iterator[str]:
-    """Public functions of a source that use the modules, or functions that are known to."""
+    """Return public functions of a source that use the modules, or functions known to do so."""
     try:
-        tree = ast.parse(text)
+        tree = parse_with_origins(text.encode())
     except UNREADABLE:
         return
     names = set(_bound(tree, modules))
@@ -62,7 +63,7 @@ def _functions(body: list[ast.stmt], above: str = "") -> Iterator[tuple[str, ast
 
 
 def _bound(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
-    """Names that a source binds to something of the modules, but within functions of a module."""
+    """Yield names that a source imports from the modules, but not within functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
             for alias in child.names:
@@ -74,12 +75,14 @@ def _bound(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
                 yield from (alias.asname or alias.name for alias in child.names)
         elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
-        elif not (isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)):
+        elif isinstance(child, ast.If) and comes_from(child.test, TYPE_CHECKING):
+            yield from _bound(ast.Module(child.orelse, []), modules)
+        else:
             yield from _bound(child, modules)
 
 
 def _used(node: ast.AST) -> Iterator[str]:
-    """Names that a function reads when it runs: none of its annotations."""
+    """Yield the names that a function reads when it runs, without those of annotations."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns"):
             continue

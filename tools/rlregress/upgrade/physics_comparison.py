@@ -70,14 +70,14 @@ def play_environments(
 
 
 def _compare_environment(
-    id: str, old: Mapping[str, Any], new: Mapping[str, Any]
+    environment_id: str, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
     if "error" in old and "error" in new:
-        return EnvironmentComparison(environment=id, step=None, note="on neither side")
+        return EnvironmentComparison(environment=environment_id, step=None, note="on neither side")
     if "error" in old or "error" in new:
         label = "old" if "error" in old else "new"
         return EnvironmentComparison(
-            environment=id,
+            environment=environment_id,
             step=None,
             note=str((old if label == "old" else new)["error"]),
             missing=label,
@@ -86,14 +86,14 @@ def _compare_environment(
         if len(row) != len(new_row):
             shapes = f"{len(row) - 1} and {len(new_row) - 1} numbers"
             return EnvironmentComparison(
-                environment=id, step=step, note=f"the observations have {shapes}"
+                environment=environment_id, step=step, note=f"the observations have {shapes}"
             )
         if row != new_row:
             end = min(_end(answers, step) for answers in (old, new))
             rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
             return EnvironmentComparison(
-                environment=id,
+                environment=environment_id,
                 step=step,
                 at_first=gaps[0],
                 largest=max(gaps),
@@ -103,20 +103,20 @@ def _compare_environment(
         step = min(len(old["rows"]), len(new["rows"]))
         returns = _returns(old, new, step)
         return EnvironmentComparison(
-            environment=id, step=step, note="episodes end elsewhere", returns=returns
+            environment=environment_id, step=step, note="episodes end elsewhere", returns=returns
         )
-    return EnvironmentComparison(environment=id, step=None)
+    return EnvironmentComparison(environment=environment_id, step=None)
 
 
 def _end(played: Mapping[str, Any], step: int) -> int:
-    """The row after the episode of a row; of fixed actions, which are one course, the last one."""
+    """Return the row after the episode of a row; a course of fixed actions is one episode."""
     begins = played.get("begins", ())
     number = bisect_right(begins, step)
     return begins[number] if number < len(begins) else len(played["rows"])
 
 
 def _returns(old: Mapping[str, Any], new: Mapping[str, Any], step: int) -> str:
-    """In words, of a policy's episodes: which is the first that differs, and what they return."""
+    """Describe a policy's first differing episode, and its mean returns on both versions."""
     if "returns" not in old or "returns" not in new:
         return ""
     old_returns, new_returns = old["returns"], new["returns"]

@@ -354,16 +354,16 @@ def _describe(
     return folders, unknown
 
 
-def _metadata(name: str, version: str, say: cached_folders.Say) -> str:
+def _metadata(distribution: str, version: str, say: cached_folders.Say) -> str:
     """A folder with the metadata of a distribution, and nothing else."""
-    folder = cached_folders.cache() / "metadata" / f"{name}-{version}"
+    folder = cached_folders.cache() / "metadata" / f"{distribution}-{version}"
 
     def make(target: Path) -> dict[str, Any]:
-        described = target / f"{name.replace('-', '_')}-{version}.dist-info"
+        described = target / f"{distribution.replace('-', '_')}-{version}.dist-info"
         described.mkdir()
-        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        text = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
         (described / "METADATA").write_text(text, encoding="utf-8")
-        return {"name": name, "version": version}
+        return {"name": distribution, "version": version}
 
     cached_folders.make_once(folder, make, say)
     return str(folder)

@@ -248,7 +248,7 @@ def _measure_rounding(
     stand_for: Mapping[str, str],
     options: Options,
 ) -> dict[str, Comparison | NotTraced]:
-    """Comparisons that rounding may explain, with rounding measured.
+    """Compare again with rounding measured, where rounding may explain a divergence.
 
     Of those that diverge likewise and are close, one alone.
     """
@@ -265,7 +265,7 @@ def _measure_rounding(
         return {}
     options.say(f"measuring rounding: {rounding.COPIES} copies of {len(copies)} trainings")
     progress.begin("measuring rounding", sum(map(len, copies.values())))
-    recorded = runtimes.record_once(
+    recorded = runtimes.record_temporarily(
         "old",
         [copy for copies_of_one in copies.values() for copy in copies_of_one],
         until=options.until("causes"),
@@ -291,7 +291,7 @@ def find_culprits(
     pieces: Sequence[Changed],
     options: Options,
 ) -> dict[str, Culprits]:
-    """Diverging training -> its culprits, which are found by reverting changed functions.
+    """Return diverging training -> its culprits, found by reverting changed functions.
 
     Args:
         differing: the functions that may be reverted.
@@ -308,7 +308,7 @@ def find_culprits(
         parted,
         by_name,
         differing,
-        lambda jobs: runtimes.record_once("new", list(jobs), until=options.until("causes")),
+        lambda jobs: runtimes.record_temporarily("new", list(jobs), until=options.until("causes")),
         until=options.until("causes"),
     )
     if parted and differing and is_over(options.until("causes")):

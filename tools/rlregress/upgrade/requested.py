@@ -59,7 +59,7 @@ class RequestedVersion:
 
     @property
     def user_environment(self) -> Path | None:
-        """The environment of the user's that it is, or that it is installed into."""
+        """Return the user's environment: the requested one, or the one it is installed into."""
         return self.environment or self.base
 
     @property
@@ -73,7 +73,7 @@ class RequestedVersion:
         return digest.hexdigest()[:16]
 
     def on(self, base: Sequence[str]) -> RequestedVersion:
-        """The same on some pins, such as those that a history of releases shares; its own win."""
+        """Add pins of packages that are not pinned yet, such as those of a release history."""
         rows = _pinned(list(base), " ".join(base))
         added = [row for row in rows if _name(row) not in self.packages]
         text = " ".join([self.text, *added])
@@ -92,7 +92,7 @@ def on_environment(
 
 
 def python_in(environment: Path) -> str:
-    """The interpreter of an environment.
+    """Return the interpreter of an environment.
 
     Raises:
         UserError: it has none.
@@ -158,7 +158,7 @@ def parse(text: str, python: str = "") -> RequestedVersion:
 
 
 def _tree(folder: Path) -> Path:
-    """A folder, or the one that holds the package that it is.
+    """Return the nearest folder, from this one upwards, that is not a package.
 
     Raises:
         UserError: the package is one of an environment.
@@ -195,7 +195,7 @@ def _packages() -> dict[str, str]:
 
 
 def _rows(path: Path) -> list[str]:
-    """The requirements of a lock file, as pip reads it; without hashes, comments and options."""
+    """Return the requirements of a lock file, without hashes, comments and options."""
     try:
         # an editor may have put a mark of byte order before it
         text = files.read(path, _LARGEST).decode("utf-8-sig")
@@ -225,7 +225,7 @@ def _rows(path: Path) -> list[str]:
 
 
 def _export(name: str) -> str:
-    """In words, what writes requirements.txt from a file."""
+    """Return the command that writes requirements.txt from a file."""
     if name.startswith("Pipfile"):
         return "pipenv requirements > requirements.txt"
     if name.startswith("poetry"):

@@ -106,8 +106,11 @@ def declared(distribution: importlib.metadata.Distribution) -> Declared:
     )
 
 
-def declared_by_tree(folder: Path) -> Declared:
-    """Return the declarations of a tree in pyproject.toml, setup.cfg, or literals of setup.py."""
+def read_declarations_of_tree(folder: Path) -> Declared:
+    """Read what a source tree declares: requirements, Python, extras, entry points.
+
+    It is read from pyproject.toml, setup.cfg, and the literals of setup.py.
+    """
     fields: dict[str, Any] = {}
     # setuptools reads them in the other order: the first that declares a field decides
     for name, read in (("setup.py", _setup), ("setup.cfg", _cfg), ("pyproject.toml", _pyproject)):

@@ -55,7 +55,7 @@ def resolve(
     adapters: Sequence[Adapter],
     say: cached_folders.Say = cached_folders.silent,
 ) -> ResolvedPair:
-    """Both versions, with as little difference beside what they pin as can be.
+    """Resolve both versions with as few differences besides their pins as possible.
 
     Args:
         pinned: packages that are pinned otherwise on the two versions.
@@ -74,7 +74,7 @@ def with_versions(
     adapters: Sequence[Adapter],
     say: cached_folders.Say,
 ) -> tuple[ResolvedVersion, ResolvedVersion]:
-    """Both versions with the versions of what they pin and need.
+    """Return both requested versions with the versions of what they pin and need.
 
     Raises:
         UserError: a version that does not exist, or no network.

@@ -21,8 +21,8 @@ from rlregress.training.cell import Cell
 from rlregress.upgrade.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
 
 
-def map_stored_algorithms(adapter: Adapter) -> set[str]:
-    """Algorithms of a framework that have stored runs to be judged by."""
+def find_stored_algorithms(adapter: Adapter) -> set[str]:
+    """Find the algorithms of a framework that have stored runs to be judged by."""
     return {
         baseline.cell.algorithm
         for baseline in baseline_runs.load_all_baselines()
@@ -31,8 +31,8 @@ def map_stored_algorithms(adapter: Adapter) -> set[str]:
 
 
 def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
-    """CPU seconds that the trainings of algorithms take on average, all looks included."""
-    trained = [name for name in algorithms if name in map_stored_algorithms(adapter)]
+    """Estimate the CPU seconds of the trainings of algorithms, all looks included."""
+    trained = [name for name in algorithms if name in find_stored_algorithms(adapter)]
     if not trained:
         return 0.0
     session = check_run.open_check_session(
@@ -64,7 +64,7 @@ def judge(
     Returns:
         None where nothing is stored of any of the algorithms.
     """
-    stored_algorithms = map_stored_algorithms(adapter)
+    stored_algorithms = find_stored_algorithms(adapter)
     trained = [name for name in algorithms if name in stored_algorithms]
     if not trained:
         return None
@@ -150,7 +150,7 @@ def _train_old_again(
 
 
 def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
-    """Why the old version's fresh runs of some cells cannot be compared with; empty if they can."""
+    """Explain why the old version's new runs cannot be compared with; empty if they can."""
     if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in cells:
@@ -167,7 +167,7 @@ def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
 def judge_evidence(
     framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
 ) -> ReturnsVerdict:
-    """The verdict that the tests of the trainings come to."""
+    """Return the verdict that the tests of the trainings come to."""
     if outcome.find_broken_tests(entries):
         words = [
             str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)

@@ -36,7 +36,7 @@ def _git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -
 
 
 def commit(repository: Path, revision: str) -> str:
-    """The full id of a revision's commit.
+    """Return the full id of a revision's commit.
 
     Raises:
         UserError: the folder is in no repository, or it has no such revision.
@@ -96,7 +96,7 @@ def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool
 
 
 def fork(repository: Path, first: str, second: str) -> str:
-    """The commit from which two others come; empty: the repository does not have it."""
+    """Find the last common commit of two others; empty: the repository does not have it."""
     try:
         return _git(repository, "merge-base", first, second).strip()
     except UserError:
@@ -104,12 +104,12 @@ def fork(repository: Path, first: str, second: str) -> str:
 
 
 def parents(repository: Path, commit_: str) -> list[str]:
-    """Commits that a commit follows and that the repository has."""
+    """Return the parent commits that the repository has: a shallow clone lacks some."""
     return _git(repository, "rev-list", "--parents", "-n", "1", commit_).split()[1:]
 
 
 def described(repository: Path, commit_: str) -> tuple[str, str]:
-    """Short id with the subject, and the date, of a commit."""
+    """Return the short id with the subject, and the date, of a commit."""
     short, date, subject = (
         _git(repository, "show", "--no-patch", "--format=%h%x00%cs%x00%s", commit_)
         .strip()

@@ -53,7 +53,7 @@ class Workers:
 
     @contextmanager
     def borrow(self, runtime: Runtime, job: Mapping[str, Any]) -> Iterator[child_processes.Worker]:
-        """Lend a process that is fit for jobs like one; a new one, if none is idle."""
+        """Lend an idle process that fits the job, or a new one."""
         key = runtime.label, job["framework"], repr((job.get("moved"), job.get("imports")))
         with self._lock:
             entry = next((entry for entry in self.idle if entry[0] == key), None)
@@ -114,7 +114,7 @@ class Runtimes:
 
     def run(
         self,
-        name: str,
+        answer_name: str,
         question: Callable[..., Any],
         *arguments: Any,
         until: float | None = None,
@@ -125,7 +125,7 @@ class Runtimes:
             until: the time at which it ends; it is the last argument, unless there is none.
         """
         old, new = (
-            self._pool.submit(question, runtime, folder / f"{name}.json", *arguments, *end)
+            self._pool.submit(question, runtime, folder / f"{answer_name}.json", *arguments, *end)
             for runtime, folder, end in zip(
                 self._runtimes, self._folders, self._ends(until), strict=True
             )
@@ -133,7 +133,7 @@ class Runtimes:
         return old, new
 
     def _ends(self, until: float | None) -> tuple[list[float], list[float]]:
-        """The times at which either version ends; none: there is no limit."""
+        """Return the times at which either version ends; none: there is no limit."""
         if until is None:
             return [], []
         # with one process one version after the other, in equal times
@@ -150,7 +150,7 @@ class Runtimes:
         choose: Callable[[Mapping[str, Trace]], Sequence[str]],
         until: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
-        """Traces of all trainings on the new version, and of chosen ones on the old one.
+        """Record all trainings on the new version, then chosen ones on the old one.
 
         Args:
             lines: as of ``record``.
@@ -205,7 +205,7 @@ class Runtimes:
         again: bool = False,
         until: float | None = None,
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
-        """Traces of trainings on either version, by name.
+        """Record trainings on either version; return the traces by name.
 
         Args:
             lines: label of a version -> what is noted there of the code that is reached.
@@ -233,7 +233,7 @@ class Runtimes:
     def _confirmed(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
-        """The traces; where the two end differently, errors are tried again without recording."""
+        """Return the traces; where the two end differently, errors are tried again unrecorded."""
         differing = [t for t in trainings if t.name in old and t.name in new
                      and not compared_trainings.ends_alike(old[t.name], new[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
@@ -257,14 +257,14 @@ class Runtimes:
                 for traces, task in zip((old, new), tasks, strict=True)
             )
 
-    def record_once(
+    def record_temporarily(
         self,
         label: str,
         trainings: Sequence[Training],
         lines: bool = False,
         until: float | None = None,
     ) -> dict[str, Trace]:
-        """Record traces on one version without keeping them, such as those of a fault."""
+        """Record traces on one version without storing them, such as those of a fault."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def work(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
@@ -294,7 +294,7 @@ class Runtimes:
 
 
 def _patience(failed: Trace) -> int:
-    """Seconds for a training to fail once more without a recorder, which is faster."""
+    """Estimate the seconds for a training to fail again without a recorder."""
     return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
 
 
@@ -307,7 +307,7 @@ def load_or_record(
     until: float | None = None,
     workers: Workers | None = None,
 ) -> dict[str, Trace]:
-    """Traces by name: those that an interrupted upgrade has left in a folder, and new ones.
+    """Return traces by name: those that an interrupted upgrade left behind, and new ones.
 
     Args:
         mark: goes into the names of the files.
@@ -347,7 +347,7 @@ _WRITING = 20.0
 def _script(
     training: Training, runtime: Runtime, path: Path, lines: Noted, until: float | None
 ) -> Trace:
-    """A new trace of a script, in a process of its own; up to a time, if it has not ended by then.
+    """Record a script in its own process, up to a time if it has not ended by then.
 
     Raises:
         OutOfTime: no trace was written by then, or not that of all steps that are to be compared.
@@ -359,7 +359,7 @@ def _script(
     except child_processes.OutOfTime:
         raise
     except recording_processes.Killed as error:
-        return _killed(training, error.signal, error.last_words)
+        return _make_killed_trace(training, error.signal, error.last_words)
     except UserError as error:
         # such as a fault that does not fit: the others go on
         return trace_reader.failed(str(error))
@@ -371,8 +371,8 @@ def _script(
     return compared_trainings.cut_trace(new, steps) if steps else new
 
 
-def _killed(training: Training, signal: str, message: str) -> Trace:
-    """Return, in place of a trace, the signal that ended its process."""
+def _make_killed_trace(training: Training, signal: str, message: str) -> Trace:
+    """Return a failed trace that names the signal, and where a crash comes from."""
     text = f"the process was ended by {signal}"
     if signal not in error_origin.SIGNALS:
         return trace_reader.failed(text)
@@ -403,7 +403,7 @@ def _batch(
     workers: Workers,
     counts: bool,
 ) -> dict[str, Trace]:
-    """New traces, all from one process, which forks for each."""
+    """Record new traces in one process, which forks for each."""
     traces: dict[str, Trace] = {}
     by_name = {training.name: training for training in trainings}
     paths = {training.name: path_of(training, folder, mark) for training in trainings}
@@ -442,7 +442,7 @@ def _batch(
             text = error_file.read_text(encoding="utf-8", errors="replace")
             killed = _ENDED.search(text)
             traces[name] = (
-                _killed(by_name[name], killed.group(1), text)
+                _make_killed_trace(by_name[name], killed.group(1), text)
                 if killed is not None and killed.group(1) in error_origin.SIGNALS
                 else trace_reader.failed(text)
             )

@@ -118,13 +118,13 @@ def judge_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[L
 
 
 def _file(
-    name: str,
+    file_kind: str,
     own: Mapping[str, Any],
     reader: Mapping[str, Any],
     functions: Sequence[str],
 ) -> LoadedFile:
     trusted = bool(own.get("trusted"))
-    facts = {"name": name, "way": own["way"], "trusted": trusted}
+    facts = {"name": file_kind, "way": own["way"], "trusted": trusted}
     own_error, error = _error(own), _error(reader)
     unsupported = str(own.get("unsupported", ""))
     if unsupported or own_error is not None:

@@ -42,7 +42,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.model.loaded_files import StoredFile
-from rlregress.trace.recording_processes import Runtime, current
+from rlregress.trace.recording_processes import Runtime, current_runtime
 from rlregress.upgrade import (
     affected,
     prepared_versions,
@@ -202,12 +202,12 @@ class Expected(Range):
         if bool(self.item) == bool(self.error):
             raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
 
-    def concerns(self, kind: str, written: str, installed: str) -> bool:
+    def concerns(self, file_kind: str, written_release: str, installed: str) -> bool:
         """Return whether files of a kind, of one release, have it if another release loads them."""
         reader = Version(installed)
         return (
-            kind in self.kinds
-            and self.holds_for(written)
+            file_kind in self.kinds
+            and self.holds_for(written_release)
             and Version(self.loaded_since) <= reader
             and (self.loaded_until is None or reader < Version(self.loaded_until))
         )
@@ -307,22 +307,26 @@ def read_known(framework: str) -> Known:
 # -- check -----------------------------------------------------------------------------------------
 
 
-def check(
-    adapter: Adapter, name: str, answers: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+def compare_files(
+    adapter: Adapter,
+    file_kind: str,
+    load_and_answer: Callable[[Mapping[str, Any]], Mapping[str, Any]],
 ) -> Iterator[StoredFile]:
-    """Yield the comparison of the files of one kind, by release, oldest first.
+    """Compare the stored files of one kind with what the installed version loads, oldest first.
 
     Args:
-        answers: ``inside.saved_files_worker.answers``: it imports the framework.
+        load_and_answer: ``inside.saved_files_worker.answers``: it imports the framework.
     """
     known_differences = read_known(adapter.name)
     for record in records(adapter.name):
         for kind in record.kind:
-            if kind.name == name:
-                yield _checked(adapter, known_differences, record, kind, answers)
+            if kind.name == file_kind:
+                yield _compare_stored_file(
+                    adapter, known_differences, record, kind, load_and_answer
+                )
 
 
-def _checked(
+def _compare_stored_file(
     adapter: Adapter,
     known_differences: Known,
     record: Record,
@@ -480,7 +484,7 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Seq
         saving = [adapter for adapter in frameworks.installed() if adapter.load]
         for adapter in saving:
             _check_release(adapter)
-        return current("old"), saving
+        return current_runtime("old"), saving
     concerned = [
         adapter
         for adapter in affected.adapters(base, request, affected.packages(base, request))

@@ -23,7 +23,7 @@ from rlregress.upgrade.prepared_versions import PreparedVersion
 def differing(
     old_version: PreparedVersion, new_version: PreparedVersion
 ) -> dict[str, tuple[str, str]]:
-    """Package -> versions on both versions, of all that differ and are on both."""
+    """Return package -> both versions, of packages that differ and are on both."""
     old, new = (closures.versions_on(version.runtime) for version in (old_version, new_version))
     return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
 

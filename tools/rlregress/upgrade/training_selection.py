@@ -83,7 +83,7 @@ class Difference:
             file
             for file in self.added
             if _module(file) in header["sought"]
-            or any(str(folder) in header["listed"] for folder in Path(file).parents)
+            or any(str(path) in header["listed"] for path in (file, *Path(file).parents))
         }
         return looked_at | noticed
 
@@ -154,7 +154,7 @@ def _speaks_otherwise(piece: Changed) -> bool:
 
 
 def without_effect(file: str, texts: Sequence[bytes]) -> str:
-    """Why a file that is none of Python can have no effect; empty: it may have one.
+    """Explain why a file that is not Python can have no effect; empty: it may have one.
 
     Args:
         texts: of all versions; nothing where there is none.

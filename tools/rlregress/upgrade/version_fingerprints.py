@@ -106,7 +106,7 @@ def read(answers: Mapping[str, Any]) -> Fingerprint:
     answered: dict[Key, Answer] = {}
     for key, observation in answers["observed"].items():
         id, _, scope = key.partition(" ")
-        answered[id, scope] = _answer(id, observation, functions)
+        answered[id, scope] = _judge_raw_answer(id, observation, functions)
     return Fingerprint(
         answers["versions"],
         tuple(answers["algorithms"]),
@@ -120,28 +120,30 @@ def read(answers: Mapping[str, Any]) -> Fingerprint:
     )
 
 
-def _answer(id: str, observation: Mapping[str, Any], functions: list[Function]) -> Answer:
-    executed = frozenset(functions[n] for n in observation.get("entered", ()))
-    if "error" in observation:
-        at = observation.get("place") or {}
+def _judge_raw_answer(
+    detail_id: str, raw_answer: Mapping[str, Any], functions: list[Function]
+) -> Answer:
+    executed = frozenset(functions[n] for n in raw_answer.get("entered", ()))
+    if "error" in raw_answer:
+        at = raw_answer.get("place") or {}
         place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
-        why, error_origin = str(observation.get("why", ERROR)), str(observation.get("whose", ""))
+        why, error_origin = str(raw_answer.get("why", ERROR)), str(raw_answer.get("whose", ""))
         return Answer(
             variant=None,
             observed=None,
-            text=str(observation["error"]),
+            text=str(raw_answer["error"]),
             why=why,
             error_origin=error_origin,
             place=place,
             called=executed,
         )
-    detail = registry.get(id)
-    judged = judge_observation(detail, observation["observed"])
+    detail = registry.get(detail_id)
+    judged = judge_observation(detail, raw_answer["observed"])
     near: tuple[tuple[str, tuple[float, ...]], ...] = ()
     if judged.variant is None:
         names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
         near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
-    observed = tuple(observation["observed"])
+    observed = tuple(raw_answer["observed"])
     return Answer(
         variant=judged.variant,
         observed=observed,
@@ -186,7 +188,7 @@ def compare_fingerprints(
 
 
 def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
-    """A detail that differs, with what the catalogue says of it."""
+    """Return a detail that differs, with what the catalogue says of it."""
     detail = registry.get(key[0])
     meanings = {name: variant.meaning for name, variant in detail.variants.items()}
     return ChangedDetail(
@@ -224,7 +226,7 @@ def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
 
 
 def changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDefault]:
-    """Hyperparameters and parameters that both versions have, with other defaults."""
+    """Return hyperparameters and parameters of both versions whose defaults differ."""
     changed = []
     for key in sorted(set(old.defaults) & set(new.defaults)):
         algorithm, _, scope = key.partition(" ")

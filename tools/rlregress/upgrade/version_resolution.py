@@ -98,7 +98,7 @@ class Problem:
     base: Mapping[str, str] | None = None
 
     @property
-    def exact(self) -> dict[str, str]:
+    def pinned_versions(self) -> dict[str, str]:
         """Return name -> version of the pins of the user or of a stack."""
         return versions([*self.defaults.rows, *self.pins])
 
@@ -183,7 +183,7 @@ def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complet
 
 
 def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
-    """The versions of a version, and the problem that has them: as little is given up as can be.
+    """Resolve a version, and return the problem that was solved, relaxed as little as possible.
 
     Raises:
         UserError: what is pinned does not exist, or cannot stand together.
@@ -216,16 +216,16 @@ def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resol
 
 
 def _ease(requested: Problem, say: cached_folders.Say) -> Problem:
-    """The same, with the needs of pinned packages written out where other pins contradict them.
+    """Write out the needs of pinned packages that other pins contradict.
 
     Raises:
         UserError: two pins of the user contradict each other.
     """
-    exact = requested.exact
+    pinned_versions = requested.pinned_versions
     fixed, rows = {}, []
     failed: UserError | None = None
-    for name in sorted(exact.keys() - {"torch"}):
-        row = f"{name}=={exact[name]}"
+    for name in sorted(pinned_versions.keys() - {"torch"}):
+        row = f"{name}=={pinned_versions[name]}"
         try:
             needed = list(distribution_metadata.required(_distribution(name, row, requested, say)))
         except installer.Unreachable:
@@ -234,28 +234,28 @@ def _ease(requested: Problem, say: cached_folders.Say) -> Problem:
             # one that contradicts another pin says more
             failed = failed or error
             continue
-        pinned = [(r, exact[_name(r)]) for r in needed if _name(r) in exact]
+        pinned = [(r, pinned_versions[_name(r)]) for r in needed if _name(r) in pinned_versions]
         unfit = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
         if not requested.lock:
             _refuse(row, unfit, versions(requested.pins))
         if unfit or wheels.mended(row, requested.python).exists():
-            fixed[name] = exact[name]
-            rows += [str(r) for r in needed if _name(r) not in exact]
+            fixed[name] = pinned_versions[name]
+            rows += [str(r) for r in needed if _name(r) not in pinned_versions]
     if failed is not None:
         raise failed
     return replace(requested, fixed=fixed, own=(*requested.own, *rows))
 
 
 def _distribution(
-    name: str, row: str, requested: Problem, say: cached_folders.Say
+    package: str, row: str, requested: Problem, say: cached_folders.Say
 ) -> importlib.metadata.Distribution:
     if installed.holds(row):
-        return importlib.metadata.distribution(name)
+        return importlib.metadata.distribution(package)
     folder = wheels.unpacked(row, requested.defaults.build, say, requested.python)
     unpacked = distribution_metadata.in_folder(folder)
-    if name not in unpacked:
+    if package not in unpacked:
         raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
-    return unpacked[name]
+    return unpacked[package]
 
 
 def _refuse(row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:

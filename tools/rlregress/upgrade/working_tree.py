@@ -27,7 +27,7 @@ def roots(tree: Path) -> list[Path]:
 
 
 def _deeper(tree: Path, module: str) -> list[Path]:
-    """Folders, up to three deep, that hold a package and are in none."""
+    """Return folders, up to three deep, that hold a package and are in none."""
     folders = {
         path.parent.parent
         for stars in ("*", "*/*", "*/*/*")
@@ -39,7 +39,7 @@ def _deeper(tree: Path, module: str) -> list[Path]:
 
 
 def root_of(packages: Sequence[str], tree: Path) -> Path | None:
-    """The folder of a working tree with one of some packages; None: there is none."""
+    """Return the folder of a working tree with one of some packages; None: there is none."""
     deeper = (place for package in packages[:1] for place in _deeper(tree, package))
     for root in chain(roots(tree), deeper):
         if any((root / package / "__init__.py").is_file() for package in packages):
@@ -48,7 +48,7 @@ def root_of(packages: Sequence[str], tree: Path) -> Path | None:
 
 
 def modules(root: Path) -> list[str]:
-    """Importable packages and modules in a folder."""
+    """Return importable packages and modules in a folder."""
     packages = [path.parent.name for path in root.glob("*/__init__.py")]
     return sorted(packages + [path.stem for path in root.glob("*.py") if path.stem != "setup"])
 
@@ -65,11 +65,11 @@ def project_of(tree: Path, root: Path) -> Path | None:
 
 
 def version_of(package: Path, project: Path | None) -> str:
-    """The version that a package's own files state; empty: they do not, or compute it.
+    """Return the version that a package's own files state; empty: none, or a computed one.
 
     That is ``version`` of its project, ``version.txt``, or ``__version__``, a literal.
     """
-    stated = requirements.declared_by_tree(project).version if project is not None else ""
+    stated = requirements.read_declarations_of_tree(project).version if project is not None else ""
     folders = [package, *([project] if project is not None else [])]
     texts = [stated, *(_text(folder / "version.txt").strip() for folder in folders)]
     for name in ("__init__.py", "version.py", "_version.py", "__about__.py"):

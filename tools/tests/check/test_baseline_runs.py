@@ -160,7 +160,7 @@ def test_stored_runs_become_more_by_those_that_are_missing(folder):
     stored(0, 1)
     before = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL)).runs
     jobs = [job(seed) for seed in range(3)]
-    earlier = baseline_runs.find_reusable_runs(jobs)
+    earlier = baseline_runs.find_reusable_runs_by_seed(jobs)
     assert set(earlier) == {0, 1}
     baseline_runs.write_baseline([jobs[2]], [run_record(2, final_return=3.0)], earlier)
     after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
@@ -174,12 +174,12 @@ def test_runs_of_another_adapter_are_kept_with_its_digest(folder):
     own = "rlregress.frameworks.some"
     stored(jobs=[replace(job(seed), sources={"some": "a", own: "old"}) for seed in (0, 1)])
     later = [replace(job(seed), sources={"some": "a", own: "new"}) for seed in range(3)]
-    earlier = baseline_runs.find_reusable_runs(later)
+    earlier = baseline_runs.find_reusable_runs_by_seed(later)
     baseline_runs.write_baseline([later[2]], [run_record(2)], earlier)
     after = baseline_runs.load_baseline(baseline_runs.baseline_path(CELL))
     assert after.sources[own] == "new"
     assert [dict(run.sources).get(own) for run in after.runs] == ["old", "old", None]
-    reusable = baseline_runs.find_reusable_runs(later)
+    reusable = baseline_runs.find_reusable_runs_by_seed(later)
     assert [reusable[seed].sources[own] for seed in (0, 1)] == ["old", "old"]
 
 
@@ -193,7 +193,7 @@ def test_runs_of_other_code_or_another_protocol_are_done_again(folder, changed):
     """Nothing is kept of runs that were made with anything else that decides a result."""
     stored(0, 1)
     jobs = [replace(job(seed), **changed) for seed in range(2)]
-    assert baseline_runs.find_reusable_runs(jobs) == {}
+    assert baseline_runs.find_reusable_runs_by_seed(jobs) == {}
     with pytest.raises(UserError, match=r"holds 2 runs of .+; 2 new ones would replace them: give"):
         baseline_runs.check_replaceable(jobs)
 
@@ -224,14 +224,14 @@ def test_stored_runs_without_a_critic_are_done_again(folder):
     content = tomllib.loads(path.read_text())
     del content["run"][1]["critic"]
     path.write_text(tomli_w.dumps(content))
-    assert set(baseline_runs.find_reusable_runs([job(0), job(1)])) == {0}
+    assert set(baseline_runs.find_reusable_runs_by_seed([job(0), job(1)])) == {0}
 
 
 def test_runs_of_two_machines_are_not_joined(folder, monkeypatch):
     """Another processor is named before anything is trained."""
     where = {"platform": {"cpu": "Some CPU", "python": "3.11.7", "torch_threads": 1}}
     stored(0, 1, **where)
-    earlier = baseline_runs.find_reusable_runs([job(0), job(1)])
+    earlier = baseline_runs.find_reusable_runs_by_seed([job(0), job(1)])
     monkeypatch.setattr(machine, "cpu_name", lambda: "Other CPU")
     with pytest.raises(UserError, match="holds 2 runs of Some CPU, .* and this is Other CPU, .*"):
         baseline_runs.check_machine(CELL, earlier)

@@ -16,7 +16,7 @@ from rlregress.cli import upgrade as upgrade_command
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.report.html.page import Facts
-from rlregress.trace.recording_processes import current
+from rlregress.trace.recording_processes import current_runtime
 from rlregress.upgrade import requested
 from rlregress.upgrade.prepared_versions import PreparedVersion
 
@@ -74,7 +74,7 @@ def test_gate_and_upgrade_keep_each_others_report(judged):
     _, report = judged("sb3")
     own = read_files(report)
     versions = [
-        PreparedVersion(requested.parse("installed"), current(label), "not made")
+        PreparedVersion(requested.parse("installed"), current_runtime(label), "not made")
         for label in VERSIONS
     ]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")

@@ -11,7 +11,7 @@ import pytest
 
 from rlregress import suite
 from rlregress.catalogue import registry
-from rlregress.check.comparison import compare_adapters, compare_documented
+from rlregress.check.comparison import compare_adapters, list_documented_variants
 from rlregress.errors import UserError
 from rlregress.report import comparison_text, markdown_page, tables, terminal_tables
 from rlregress.report.html import comparison_page
@@ -185,7 +185,7 @@ PAGE = suite.root() / "docs" / "compare.md"
 def list_outdated(page: str) -> list[str]:
     """Return rows of the page's tables that differ from the documented variants, or are missing."""
     versions = dict(re.findall(r"\b(\w+) (\d\S*?)[,.]? ", page.partition("documented of")[2])[:6])
-    documented = compare_documented(versions)
+    documented = list_documented_variants(versions)
     lines = set(page.splitlines())
     return [
         row

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from rlregress.check import baseline_runs, schedule, session_planning
+from rlregress.check import schedule, session_planning
 from rlregress.check.cell_selection import Selection
-from rlregress.check.schedule import compute_makespan, length_ratios, lower_bound, predict_makespan
+from rlregress.check.schedule import compute_makespan, lower_bound, predict_makespan
 from rlregress.report import plan_text
 
 
@@ -54,22 +53,6 @@ def test_a_prediction_has_the_spread_of_recorded_runs():
 def test_nothing_is_predicted_of_a_run_that_nobody_knows(expected):
     """A length of 0 means that no stored run tells."""
     assert predict_makespan(expected, [(1.0,)] * len(expected), 2) is None
-
-
-def test_lengths_vary_as_the_stored_runs_of_a_cell():
-    """Each over the mean of its cell and budget; without stored runs as the framework's others."""
-    baselines = baseline_runs.load_all_baselines()
-    for stored in baselines:
-        expected = []
-        for baseline in baselines:  # of one budget or several
-            if replace(baseline.cell, budget=stored.cell.budget) == stored.cell:
-                seconds = np.array([run.time.cpu_seconds for run in baseline.runs])
-                expected += list(seconds / seconds.mean())
-        assert length_ratios(stored.cell, baselines) == pytest.approx(expected)
-    cell = replace(baselines[0].cell, environment="Ant-v4", hyperparameters="sb3", budget="full")
-    group = [stored for stored in baselines if stored.cell.group == cell.group]
-    assert len(length_ratios(cell, baselines)) == sum(len(stored.runs) for stored in group) > 10
-    assert length_ratios(cell, []) == (1.0,)
 
 
 def test_drawn_lengths_have_ratios_of_the_same_cell():

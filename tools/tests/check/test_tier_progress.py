@@ -94,12 +94,6 @@ def test_cheap_tests_shorten_neither_trainings_nor_the_report(printed):
     assert progress.line().endswith("about 62 s left")
 
 
-def test_two_workers_know_the_same_tests(printed):
-    """They are counted once."""
-    make_progress(printed).start_tests(TESTS)
-    assert len(printed) == 1
-
-
 def test_durations_here_correct_recorded_ones(printed):
     """Longer on this machine; the first ones, which import, do not tell yet."""
     progress = make_progress(printed, tests=TESTS[:80])
@@ -117,8 +111,9 @@ def test_durations_here_correct_recorded_ones(printed):
     assert progress.line() == "formulas 30 of 60, behaviour 1 of 20; about 6 min left"
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("warm_python")
-@pytest.mark.parametrize("workers", ["0", pytest.param("1", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("workers", ["0", "1"])
 def test_a_session_says_how_far_it_is(workers):
     """Lines in place of letters, with workers and without."""
     words = "tests_unit/test_gae.py --framework sb3 --detail gae.truncation -q --progress"
@@ -148,23 +143,3 @@ def test_a_tier_is_reported_when_its_last_test_ends(printed):
     for _ in range(20):
         progress.done(ended_entry("behavior"))
     assert printed[-1].startswith("behaviour after 0 s: sb3 passed 20 tests")
-
-
-def test_remaining_trainings_are_counted_when_one_has_ended(printed):
-    """Only a training changes the expensive estimate of the trainings."""
-    asked = []
-
-    def runs():
-        asked.append(len(printed))
-        return 0, 40, 1000.0, False
-
-    progress = TiersProgress(Durations(1.0, 10.0, 1.0, {}), 1, runs, printed.append)
-    progress.start_tests(TESTS)
-    for tier in ("unit", "behavior", "unit"):
-        progress.done(ended_entry(tier))
-    # one that is not needed trains nothing
-    progress.done(ended_entry("performance", outcome="skipped"))
-    assert len(asked) == 1
-    for number, trained in enumerate(("record", "replay"), 2):
-        progress.done({**ended_entry("performance"), trained: {}})
-        assert len(asked) == number

@@ -174,6 +174,7 @@ def test_a_run_that_cannot_be_continued_begins_anew_and_its_record_says_why(stor
     assert stored["attempt"]["begun_anew"] == adapter.train.no_resume_reason()
 
 
+@pytest.mark.nightly
 def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     """Scripts for Slurm ignore it until the run listens, as it would end a process that starts."""
     (job,) = jobs([0], ENDLESS)
@@ -184,6 +185,7 @@ def test_a_warning_that_is_ignored_at_the_start_is_heard_later(store):
     assert_ended(process, 75, "stopped by SIGUSR1; start it again")
 
 
+@pytest.mark.nightly
 def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
     """A killed worker is exit code 1 and leaves no record."""
     (job,) = jobs([0], ENDLESS)
@@ -216,7 +218,7 @@ def test_an_error_of_a_run_has_advice(tmp_path, monkeypatch, number, is_present,
     monkeypatch.setattr(worker_launch, "do_run", fail)
     if is_present:
         store.folder.mkdir()
-    with pytest.raises(UserError, match="is not done: ") as raised:
+    with pytest.raises(UserError, match="could not be completed: ") as raised:
         run_one.do_one_run(manifest, 0, store, print)
     text = f"{os.strerror(number)} ({store.folder}/x); {message.format(store.folder)}"
     assert text in str(raised.value)
@@ -253,6 +255,7 @@ def test_two_attempts_that_overlap_leave_one_record(store):
     assert list_suffixes(store) == {".json"}
 
 
+@pytest.mark.nightly
 def test_an_attempt_whose_run_is_taken_over_stops(store, monkeypatch):
     """It sees at its next heartbeat that the lease is another's, and leaves that one alone."""
     monkeypatch.setattr(lease, "BEAT_SECONDS", 0.05)
@@ -311,6 +314,7 @@ def test_a_run_of_other_versions_is_not_done(store, command, do):
     assert "other versions" in store.read_lease_holder(changed_job.name)[0].ended
 
 
+@pytest.mark.nightly
 def test_a_record_that_cannot_be_written_is_no_failed_run(store, monkeypatch):
     """A full disk is no error of the training: the run is not done, and it is said why."""
     (job,) = jobs([0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from rlregress.faults import mutation
 
 
@@ -69,11 +67,10 @@ OPERATORS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", OPERATORS)
-def test_each_operator_changes_its_part_of_one_line(case):
+def test_each_operator_changes_its_part_of_one_line():
     """These faults and no other ones; every other line of the file stays."""
-    row, expected = OPERATORS[case]
-    assert faults(row) == expected
+    for case, (row, expected) in OPERATORS.items():
+        assert faults(row) == expected, case
 
 
 UNTOUCHED = {
@@ -97,10 +94,9 @@ UNTOUCHED = {
 }
 
 
-@pytest.mark.parametrize("case", UNTOUCHED)
-def test_code_that_trains_nothing_is_not_mutated(case):
+def test_code_that_trains_nothing_is_not_mutated():
     """Words, checks, types, and what nobody can see."""
-    assert faults(*UNTOUCHED[case]) == set()
+    assert {case: faults(*rows) for case, rows in UNTOUCHED.items() if faults(*rows)} == {}
 
 
 def test_the_head_of_a_function_is_left_alone():

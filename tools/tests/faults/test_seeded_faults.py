@@ -24,7 +24,9 @@ from tools.tests.small_adapters import SmallAdapter
 pytestmark = pytest.mark.usefixtures("warm_python")
 
 INSTALLED = sorted({x.name for x in frameworks.installed() if x.framework.expectations is None})
-ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, []) if x.essential]
+#: but for the fault that test_pytest_plugin injects
+ESSENTIAL = [x for x in fault_tables.select_faults(DETAILS, INSTALLED, [])
+             if x.essential and x.name != "sac_critic_loss_not_halved"]  # fmt: skip
 
 
 def _list_details(fault):

@@ -178,7 +178,7 @@ ON_POLICY = {
         lambda: schedules.adaptive(np.array([0.03, 0.015, 0.004]), 0.01, 2.0, 2.0, can_rise=False),
         [0.5] * 3),
     "k1, k2, k3 of the ratios 1/2 and 2": (
-        lambda: [schedules.divergence(np.array([0.5, 2.0]), name) for name in ("k1", "k2", "k3")],
+        lambda: [schedules.estimate_kl(np.array([0.5, 2.0]), name) for name in ("k1", "k2", "k3")],
         [0.0, LOG_2**2 / 2, 0.25]),
     # steps and evaluations of three epochs of two minibatches
     **{
@@ -274,17 +274,11 @@ TABLES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("formula", "expected"),
-    [
-        pytest.param(*row, id=f"{table}: {words}")
-        for table, rows in TABLES.items()
-        for words, row in rows.items()
-    ],
-)
-def test_a_formula_gives_the_numbers_worked_by_hand(formula, expected):
+@pytest.mark.parametrize("table", TABLES)
+def test_formulas_give_the_numbers_worked_by_hand(table):
     """Every variant has its numbers to nine digits."""
-    np.testing.assert_allclose(formula(), expected, rtol=1e-9, atol=1e-9)
+    for words, (formula, expected) in TABLES[table].items():
+        np.testing.assert_allclose(formula(), expected, rtol=1e-9, atol=1e-9, err_msg=words)
 
 
 def test_an_unknown_value_clip_is_an_error():

@@ -25,6 +25,8 @@ _OTHERWISE = {
     "cluster/run_one.py:_finish_stopped": "scontrol",
     "cluster/slurm_arrays.py:_run_slurm_command": "programs of Slurm",
     "inside/child_environment.py:make_environment": "the function",
+    "inside/repeat.py:": "starts nothing: the variables are read, and those of before come back",
+    "inside/repeat.py:_set_environment": "starts nothing: the variables of before come back",
     "inside/process_tree.py:_execute": "a supervisor has the environment of its command",
     "inside/process_tree.py:run": "its callers give the environment",
     "training/lease.py:find_end_reason": "starts nothing: Slurm's variables are read",

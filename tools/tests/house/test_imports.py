@@ -207,37 +207,6 @@ def test_an_import_too_much_in_a_formula_is_found(tmp_path, line):
     assert len(judges_that_import_too_much(library)) == 1
 
 
-@cache
-def loaded_with_judges(tools: Path) -> set[str]:
-    """Top-level modules that a new process has loaded once it has imported all judges."""
-    names = [
-        ".".join(path.relative_to(tools).with_suffix("").parts)
-        for judge in JUDGES
-        for path in sorted((tools / "rlregress" / judge).glob("[!_]*.py"))
-    ]
-    code = f"import {', '.join(names)}, sys\nprint(*{{n.partition('.')[0] for n in sys.modules}})"
-    environment = {**os.environ, "PYTHONPATH": str(tools)}
-    command = [sys.executable, "-c", code]
-    return set(subprocess.check_output(command, env=environment, cwd=tools, text=True).split())
-
-
-def test_formulas_and_verdicts_load_no_framework():
-    """Once all of them are imported, neither PyTorch nor Gymnasium nor a framework is loaded."""
-    loaded = loaded_with_judges(LIBRARY.parent)
-    assert {"numpy", "scipy", "rlregress"} <= loaded
-    assert not loaded & {"torch", "gymnasium", "tensordict"}
-    for name in frameworks.names():
-        assert not loaded & set(frameworks.get(name).framework.modules)
-
-
-def test_what_is_loaded_by_a_roundabout_way_is_found(tmp_path):
-    """A formula that imports a package by its name, at run time, has loaded it."""
-    text = "importlib = __import__('importlib')\nimportlib.import_module('wave')\n"
-    write(tmp_path / "rlregress", {"formulas/sac.py": text, "verdicts/looks.py": ""})
-    assert "wave" in loaded_with_judges(tmp_path)
-    assert "wave" not in loaded_with_judges(LIBRARY.parent)
-
-
 def test_what_runs_in_foreign_environments_is_python_310_and_imports_little():
     """Adapters and worker, with all they import of ours, need no more than an old one has."""
     assert foreign_files_that_need_more(LIBRARY) == []
@@ -295,6 +264,7 @@ BROKEN = [
 ]  # fmt: skip
 
 
+@pytest.mark.nightly
 def test_broken_contracts_are_named(tmp_path):
     """``make lint`` names each import against the contracts of pyproject.toml."""
     pytest.importorskip("importlinter", reason="import-linter comes with: pip install -e .[dev]")
@@ -345,6 +315,7 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     return found
 
 
+@pytest.mark.nightly
 def test_what_asks_other_processes_imports_neither_torch_nor_statistics():
     """A gate, a command and the plugin start without what takes seconds to import.
 
@@ -362,6 +333,7 @@ print(*sorted({'torch'} & set(sys.modules)))
     assert (ended.returncode, ended.stdout.split()) == (0, []), ended.stderr
 
 
+@pytest.mark.nightly
 def test_one_module_reads_the_data_files():
     """Files of data are parsed in one place, so that all damage is told in the same words."""
     assert [row for package in PACKAGES for row in parsers_beside_the_reader(package)] == []
@@ -424,6 +396,7 @@ def dependencies_without_use(root: Path) -> list[str]:
     return found
 
 
+@pytest.mark.nightly
 def test_every_dependency_is_imported_or_has_a_reason():
     """What is declared in pyproject.toml is imported by some file, or it is said what it is for."""
     assert dependencies_without_use(ROOT) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import itertools
 import os
 import shutil
@@ -58,16 +57,3 @@ def test_another_version_takes_the_place_of_the_one_before(tmp_path, monkeypatch
         assert installed_metadata.versions((name,)) == {name: "2.0"}
         assert installed_metadata.entry_points(GROUP)[name].value == "2.0"
     assert installed_metadata.versions((name,)) == {name: "1.1"}
-
-
-def test_metadata_is_read_once(monkeypatch):
-    """The cached versions are read-only, and read once while nothing is installed."""
-    first = installed_metadata.versions(("torch",))
-
-    def read_again(name):
-        raise AssertionError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", read_again)
-    assert installed_metadata.versions(("torch",)) is first
-    with pytest.raises(TypeError):
-        first["torch"] = "0"

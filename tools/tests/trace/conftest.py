@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,6 +18,18 @@ def _no_garbage():
     import torch._dynamo  # noqa: F401
 
     gc.freeze()
+
+
+@pytest.fixture
+def repetitions_of_100_ms(monkeypatch):
+    """Give a call repetitions at 100 ms each, however long they take."""
+
+    from rlregress.inside import calls, repeat
+
+    readings = itertools.count()
+    clock = SimpleNamespace(process_time=lambda: 0.1 * next(readings), monotonic=lambda: 0.0)
+    monkeypatch.setattr(repeat, "time", clock)
+    monkeypatch.setattr(calls, "_measure_children", lambda: 0.0)
 
 
 #: text and name of a script -> its trace, of those that were recorded without options.

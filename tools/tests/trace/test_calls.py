@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import pathlib
 import random
 import signal
 import sys
-import time
 import weakref
 
 import pytest
 import torch
 
+from rlregress.inside import calls
 from rlregress.inside.calls import Capture, Examiner
 from rlregress.inside.events import Places
 
@@ -80,6 +81,15 @@ def given(x, more=1.0):
 def holds(x):
     return x[0]
 
+def collector():
+    values = []
+
+    def collect(x):
+        values.append(x * 2)
+        return 1
+
+    return collect
+
 def lets_go(x):
     reference = weakref.ref(x)
     x = None
@@ -137,7 +147,7 @@ NEW = (
 WRITERS = ["printed", "sent", "tabled", "saved", "renamed"]
 FUNCTIONS = [
     "_halved", "moved", "bounded", "written", "appended", *WRITERS, "removed", "drawn", "given",
-    "holds", "lets_go", "Agent.train", "reduced", "capped", "Shaped.value",
+    "holds", "collector.collect", "lets_go", "Agent.train", "reduced", "capped", "Shaped.value",
 ]  # fmt: skip
 
 #: functions that are the same, and what gives a name that they read another value.
@@ -145,7 +155,7 @@ USERS = {"limited": "<module>", "by_default": "<module>", "Agent.kept": "<class>
 
 
 @pytest.fixture
-def module(tmp_path, monkeypatch):
+def module(tmp_path, monkeypatch, repetitions_of_100_ms):
     """The new version of a package, imported; and how calls of it are captured."""
     package = tmp_path / f"captured_{tmp_path.name}"
     package.mkdir()
@@ -163,7 +173,7 @@ def module(tmp_path, monkeypatch):
     gone = OLD.replace("SCALE = 2.0", "SCALE = absent()")
     uses[file, "bounded"] = [{"file": file, "name": "<module>", "text": gone}]
 
-    def captured(seconds=1.0):
+    def captured(seconds=2.0):
         functions = [(file, name) for name in (*FUNCTIONS, *USERS)]
         return Capture(Places(roots), functions, Examiner(changes, uses, roots), seconds)
 
@@ -216,7 +226,7 @@ def test_an_argument_and_an_attribute_are_changed_together(module):
 def test_code_that_moved_between_changed_functions_is_the_same(module):
     """The inner one differs by itself, the outer one does not with the old inner one."""
     code, captured = module
-    with captured(seconds=0.3) as capture:
+    with captured(seconds=0.5) as capture:
         assert code.moved(3.0) == 1.5
     assert "differs" not in only(capture, "moved")
     assert only(capture, "_halved")["given"] is True
@@ -298,22 +308,15 @@ def test_a_training_goes_on_as_it_would(module, tmp_path, monkeypatch):
     assert "why" not in only(capture, "written") or "no process" in str(capture.rows)
 
 
-def test_a_function_whose_arguments_take_long_is_captured_no_more(module):
+def test_a_function_whose_arguments_take_long_is_captured_no_more(module, monkeypatch):
     """Its time limits all of its calls together, of which none alone takes too long."""
     code, captured = module
-
-    class Slow:
-        def __deepcopy__(self, copied):
-            end = time.process_time() + 0.1
-            while time.process_time() < end:
-                pass
-            return Slow()
-
+    monkeypatch.setattr(calls, "_measure_children", itertools.count(0.0, 0.1).__next__)
     numbers = {}
     for seconds in (0.02, 2.0):
         with captured(seconds) as capture:
             for _ in range(3):
-                code.holds([Slow()])
+                code.holds([1.0])
         numbers[seconds] = sum(row["name"] == "holds" for row in capture.rows)
     assert numbers == {0.02: 1, 2.0: 2}
 
@@ -343,6 +346,15 @@ def test_whatever_a_repetition_writes_by_is_compared(module, tmp_path, name, mon
     assert not any(b"old" in path.read_bytes() for path in paths)
     call = only(capture, name)
     assert call["differs"]["path"].startswith(("open files, ", "file ")), call
+
+
+def test_what_changes_a_variable_around_it_is_not_compared(module):
+    """All repetitions share it."""
+    code, captured = module
+    with captured() as capture:
+        code.collector()(1.0)
+    why = only(capture, "collector.collect")["why"]
+    assert why == "calls of it change values around it, which has no copy"
 
 
 def test_what_a_repetition_may_not_do_is_no_evidence(module, tmp_path):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gzip
 import json
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,6 +96,29 @@ def test_what_is_no_number_has_a_digest_only():
     tree = {"b": np.zeros(2), "a": (1.0, "word")}
     assert part(tree)[0] == part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
     assert part(tree)[0] != part({"a": (1.0, "word"), "b": np.ones(2)})[0]
+
+
+@dataclasses.dataclass
+class Held:
+    """Numbers in an object."""
+
+    value: Any
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (Held(np.array([0.123456789])), Held(np.array([0.123456788]))),
+        (Held(torch.tensor([0.123456])), Held(torch.tensor([0.123457]))),
+        (Held(np.zeros(2000)), Held(np.eye(1, 2000, 1000)[0])),
+        (np.array(["a"] * 2000), np.array(["a"] * 1000 + ["b"] + ["a"] * 999)),
+        (np.array([{"x": np.zeros(2000)}]), np.array([{"x": np.eye(1, 2000, 1000)[0]}])),
+    ],
+)
+def test_all_numbers_of_an_object_are_told_apart(old, new):
+    """Its words leave out none of its numbers, nor of their digits."""
+    assert part(old) == part(copy.deepcopy(old))
+    assert part(old)[0] != part(new)[0]
 
 
 class Odd:

@@ -82,14 +82,11 @@ def test_a_golden_file_has_one_line_for_each_event(golden_and_trace):
     ("old", "new", "kind", "function"),
     [
         ("np.random.seed(1)", "np.random.seed(2)", "exploration", "explore"),
-        ("1e-2 * (1 - step", "1.1e-2 * (1 - step", "schedule", "main"),
-        (".mean()\n", ".mean() * 2\n", "loss", "main"),
         ("0.1 * new + 0.9 * old", "0.2 * new + 0.8 * old", "target update", "follow"),
         # as little as an addition in another order: a digest tells no size
         (".mean()\n", ".mean() * (1 + 1e-7)\n", "loss", "main"),
-        ("parameters(), 0.5)", "parameters(), 0.4)", "gradient", "main"),
     ],
-    ids=["seed", "schedule", "loss", "target", "rounding", "gradient"],
+    ids=["seed", "target", "rounding"],
 )
 def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, function):
     """The first event that differs is named with its line, and is never called rounding."""
@@ -144,6 +141,7 @@ def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorde
     assert "ended in OSError: full" in "\n".join(traces_text.golden_difference(result, failing))
 
 
+@pytest.mark.nightly
 def test_a_long_script_fits(recorded, tmp_path):
     """The file of a training of 2000 updates has at most 200 kB, and repeats itself."""
     trace = recorded(changed(("range(8)", "range(40)")))
@@ -251,56 +249,57 @@ def _of_another_schema(text):
     return json.dumps({**json.loads(text), "schema": 9, "more": 1})
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (_cut, "is not valid JSON"),
-        (lambda _: "", "is not valid JSON"),
-        (lambda _: "[]", "expected a table"),
-        (_edited, "was changed after it was recorded: its checksum differs"),
-        (_of_another_schema, "key 'schema' is 9, expected 1"),
-        (lambda text: text.replace('"steps"', '"step"'), "unknown key 'step'"),
-        (lambda text: text.replace('"events": [', '"events": ["999 00000000",'), "among the"),
-        (lambda text: text.replace('"torch"', '"to\x1brch"'), "is not valid JSON"),
-        (lambda text: text + " " * 200_000, "more than 200000"),
-        (lambda _: "\udcff", "is not text, as golden files are"),
-    ],
-    ids=["cut", "empty", "list", "edited", "schema", "key", "site", "control", "large", "bytes"],
-)
-def test_a_damaged_golden_file(golden_and_trace, command, damage, message):
+#: what happens to a file, and what is said of it
+DAMAGE = [
+    (_cut, "is not valid JSON"),
+    (lambda _: "", "is not valid JSON"),
+    (lambda _: "[]", "expected a table"),
+    (_edited, "was changed after it was recorded: its checksum differs"),
+    (_of_another_schema, "key 'schema' is 9, expected 1"),
+    (lambda text: text.replace('"steps"', '"step"'), "unknown key 'step'"),
+    (lambda text: text.replace('"events": [', '"events": ["999 00000000",'), "among the"),
+    (lambda text: text.replace('"torch"', '"to\x1brch"'), "is not valid JSON"),
+    (lambda text: text + " " * 200_000, "more than 200000"),
+    (lambda _: "\udcff", "is not text, as golden files are"),
+]
+
+
+def test_a_damaged_golden_file(golden_and_trace, command):
     """A file that is not as it was recorded is refused in one sentence that names it."""
     path, _ = golden_and_trace
-    path.write_bytes(damage(path.read_text()).encode(errors="surrogateescape"))
-    code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
-    assert code == 2
-    assert error.count("\n") == 1
-    for words in (str(path), message, "record it again with: rlregress trace"):
-        assert words in error
+    sound = path.read_text()
+    for damage, message in DAMAGE:
+        path.write_bytes(damage(sound).encode(errors="surrogateescape"))
+        code, _, error = command("diff", str(path), "--script", str(path.with_suffix(".py")))
+        assert (code, error.count("\n")) == (2, 1)
+        for words in (str(path), message, "record it again with: rlregress trace"):
+            assert words in error
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("diff", "{file}", "--script", "{folder}/none.py"), "there is no script"),
-        (("diff", "{file}", "--script", "{folder}"), "is a folder; expected a Python file"),
-        (("diff", "{folder}/none", "--script", "{script}"), "there is no golden file"),
-        (("diff", "{folder}", "--script", "{script}"), "it is a folder, not a file"),
-        (("diff", "{file}"), "expected either NEW, a second trace, or --script"),
-        (("diff", "{file}", "{file}", "--script", "{script}"), "golden file; found both"),
-        (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
-        (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
-        (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
-         "--golden records a script to its own file; leave --framework out"),
-        (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
-    ],
-)  # fmt: skip
-def test_names_that_lead_nowhere(golden_and_trace, command, arguments, message):
+#: a command, and what its one sentence says
+WRONG = [
+    (("diff", "{file}", "--script", "{folder}/none.py"), "there is no script"),
+    (("diff", "{file}", "--script", "{folder}"), "is a folder; expected a Python file"),
+    (("diff", "{folder}/none", "--script", "{script}"), "there is no golden file"),
+    (("diff", "{folder}", "--script", "{script}"), "it is a folder, not a file"),
+    (("diff", "{file}"), "expected either NEW, a second trace, or --script"),
+    (("diff", "{file}", "{file}", "--script", "{script}"), "golden file; found both"),
+    (("diff", "{file}", "{file}"), "it is not compressed with gzip, as traces are"),
+    (("trace", "{script}", "--golden", "{folder}"), "is a folder"),
+    (("trace", "--framework", "sb3", "--algorithm", "ppo", "--golden", "{folder}/new"),
+     "--golden records a script to its own file; leave --framework out"),
+    (("trace", "{script}", "--golden", "{folder}/new", "-o", "x"), "leave --output out"),
+]  # fmt: skip
+
+
+def test_names_that_lead_nowhere(golden_and_trace, command):
     """A missing script or file, and options that exclude each other, are one sentence each."""
     path, _ = golden_and_trace
     places = {"file": path, "folder": path.parent, "script": path.with_suffix(".py")}
-    code, _, error = command(*(argument.format(**places) for argument in arguments))
-    assert (code, error.count("\n")) == (2, 1)
-    assert message in error
+    for arguments, message in WRONG:
+        code, _, error = command(*(argument.format(**places) for argument in arguments))
+        assert (code, error.count("\n")) == (2, 1)
+        assert message in error
 
 
 def test_a_script_that_does_not_repeat_itself_is_refused(command, tmp_path):
@@ -363,5 +362,7 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     edited(Path("train.golden"), arithmetic={**arithmetic, "aten": "AVX512"})
     code, out, error = command(*compare)
     assert (code, out, "differs" in error) == (2, "", False)
-    assert "not comparable: the arithmetic of train.golden is not the portable one" in error
+    assert (
+        "not comparable: train.golden computed with arithmetic that depends on the machine" in error
+    )
     assert "(aten AVX512, expected AVX2)" in error

@@ -337,10 +337,3 @@ def test_losses_of_different_networks_are_told_apart():
     assert [(g.optimizer, g.gaps) for g in comparison.growth] == [("0", (0.5,)), ("1", (0.0,))]
     lines = explain.comparison(comparison, old, new)
     assert "  f.py:4 in train, before optimiser 0 steps: 0.5 first (1 losses)" in lines
-
-
-def test_the_last_event_is_counted():
-    """A trace that is equal to another is so in all of its events, the last one included."""
-    trace = build_trace("bof", [0, 1, 2])
-    comparison = compare(trace, trace)
-    assert comparison.compared == comparison.equal == len(trace.events) == 3

@@ -16,6 +16,8 @@ from rlregress.inside.repeat import Call, Code
 
 from .scripts import edit_function
 
+pytestmark = pytest.mark.usefixtures("repetitions_of_100_ms")
+
 EPSILON = 1e-8
 
 
@@ -83,7 +85,7 @@ def test_a_fault_is_found_with_the_arguments_that_show_it(old, new, path, is_giv
 
 def test_the_same_code_is_called_in_many_ways_and_differs_in_none():
     """Copies of all that it is called with are as equal as the code."""
-    result = examined(*edit(LOSS), seconds=0.6, self=Loss(), batch=values())
+    result = examined(*edit(LOSS), self=Loss(), batch=values())
     assert "differs" not in result
     assert result["same"] > 20
 
@@ -139,7 +141,7 @@ def update(self, batch, count):
 def test_arguments_that_make_the_state_nan_are_no_evidence():
     """As those that make a result so: of no batch at all the old code has no mean either."""
     versions = edit(UPDATED, (" * count / total", " * (count / total)"))
-    result = examined(*versions, self=Running(), batch=np.ones(2), count=0, seconds=1.0)
+    result = examined(*versions, self=Running(), batch=np.ones(2), count=0)
     assert "differs" not in result
     assert result["skipped"]
 
@@ -185,7 +187,7 @@ MORE = [(FIRST, f'    self.last = batch["reward"].mean()\n{FIRST}')]
 @pytest.mark.parametrize("edits", [GROUPED, MORE], ids=["grouped", "an attribute more"])
 def test_what_rounds_or_adds_an_attribute_does_not_differ(edits):
     """An attribute that only new code sets is read by new code alone."""
-    result = examined(*edit(LOSS, *edits), seconds=0.5, self=Loss(), batch=values())
+    result = examined(*edit(LOSS, *edits), self=Loss(), batch=values())
     assert "differs" not in result
     assert (result["close"] > 0) is (edits is GROUPED)
 

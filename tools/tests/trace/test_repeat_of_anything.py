@@ -7,6 +7,7 @@ import enum
 import functools
 import itertools
 import multiprocessing as mp
+import os
 import random
 import re
 import sys
@@ -249,6 +250,11 @@ DIFFERENT = {
     "a counter of the module": (_count_calls, _as_it_is, lambda: {"x": 2.0}),
     "gradients switched off": (
         _as_it_is, lambda x: (torch.set_grad_enabled(False), x)[1], lambda: {"x": 2.0}),
+    "threads": (_as_it_is, lambda x: (torch.set_num_threads(3), x)[1], lambda: {"x": 2.0}),
+    "what NumPy makes of errors": (
+        _as_it_is, lambda x: (np.seterr(all="ignore"), x)[1], lambda: {"x": 2.0}),
+    "a variable of the environment": (
+        _as_it_is, lambda x: (os.environ.update(ADDED="1"), x)[1], lambda: {"x": 2.0}),
     "another default precision": (
         _as_it_is, lambda x: (torch.set_default_dtype(torch.float64), x)[1], lambda: {"x": 2.0}),
     "a gradient in an object": (
@@ -314,6 +320,7 @@ def test_what_differs_on_the_given_arguments_is_found(case):
     assert (dict(CACHE), COUNT) == ({}, 0)
     assert torch.is_grad_enabled()
     assert torch.get_default_dtype() == torch.float32
+    assert "ADDED" not in os.environ
 
 
 def _returns_itself(self, x):

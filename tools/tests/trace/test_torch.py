@@ -81,7 +81,9 @@ def test_functions_compiled_whole_are_taken_as_ever(tmp_path):
         encoding="utf-8",
     )
     job = {"script": str(script), "arguments": [], "packages": []}
-    result = recording_processes.record(job, tmp_path / "trace", recording_processes.current("old"))
+    result = recording_processes.record(
+        job, tmp_path / "trace", recording_processes.current_runtime("old")
+    )
     assert result.failure == ""
     assert result.count("draw") > 0
 

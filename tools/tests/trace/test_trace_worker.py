@@ -30,7 +30,7 @@ def test_a_script_that_never_trains(tmp_path):
     expected = "nothing was traced on the old version: no environment step"
     with pytest.raises(UserError, match=expected):
         recording_processes.record_twice(
-            job, tmp_path / "train.trace", recording_processes.current("old")
+            job, tmp_path / "train.trace", recording_processes.current_runtime("old")
         )
 
 

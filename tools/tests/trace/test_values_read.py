@@ -22,8 +22,10 @@ from tools.tests.nightly import every
 
 from .scripts import edit_function
 
+pytestmark = pytest.mark.usefixtures("repetitions_of_100_ms")
 
-def examined(old, new, seconds=2.0, lines=range(1000), **arguments):
+
+def examined(old, new, seconds=5.0, lines=range(1000), **arguments):
     """Return the result of one call with both versions.
 
     Args:
@@ -136,10 +138,10 @@ def test_frameworks_do_not_lose_what_they_hold_in_buffers(package, kind, method,
         arguments = {"self": module.RunningStandardScaler(2), "input_mean": x.mean(0),
                      "input_var": x.var(0), "input_count": 4}  # fmt: skip
     old, new = change_line(getattr(getattr(module, kind), method), line, instead)
-    result = examined(old, new, seconds=5.0, **arguments)
+    result = examined(old, new, **arguments)
     assert result["given"] is False
     assert "self." in result["differs"]["arguments"]
-    same = examined(old, old, seconds=1.0, **arguments)
+    same = examined(old, old, **arguments)
     assert same["touched"]
 
 
@@ -183,7 +185,7 @@ def _only_with(owner, x):
 )
 def test_repetitions_count_that_change_what_the_lines_read(line, function, touched):
     """A repetition that changes something else is no evidence on a line."""
-    result = examined(function, function, seconds=1.0, lines=[line], owner=Scaled(), x=[1.0])
+    result = examined(function, function, lines=[line], owner=Scaled(), x=[1.0])
     assert result["same"] > 1
     assert bool(result["touched"]) is touched
 
@@ -228,7 +230,7 @@ def modes(tmp_path, monkeypatch):
         changes = [{"file": f"{name}.py", "functions": [function], "text": MODES.replace(old, new)}]
         root = str(tmp_path / f"{name}.py")
         return Capture(Places([root]), [(f"{name}.py", function)],
-                       Examiner(changes, {}, [root], mutant), 0.2)  # fmt: skip
+                       Examiner(changes, {}, [root], mutant), 2.0)  # fmt: skip
 
     yield module, captured
     sys.modules.pop(name)

@@ -22,10 +22,10 @@ from rlregress.model.differences import (
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.upgrade import changed_functions, entries, outside_training
-from rlregress.upgrade.coverage import Users, piece_executions
+from rlregress.upgrade.coverage import piece_executions
 from rlregress.upgrade.inventory import Inventory, OtherFile
 from tools.tests.upgrade import small_traces
-from tools.tests.upgrade.small_packages import write_package, write_versions
+from tools.tests.upgrade.small_packages import write_versions
 
 FILE = "package/agent.py"
 
@@ -438,24 +438,3 @@ def test_a_stray_script_belongs_to_its_distribution():
         {"bench.py": "torchrl"},
     )
     assert entry.package == "torchrl"
-
-
-def test_a_text_is_searched_once_however_many_names_are_looked_up(tmp_path, monkeypatch):
-    """TorchRL has thousands of pieces with hundreds of names, in hundreds of files."""
-    constants = [f"K{number}" for number in range(20)]
-    code = "from package.a import {0}\n\ndef read_{0}():\n    return {0}\n"
-    files = {f"{name.lower()}.py": code.format(name) for name in constants}
-    definitions = "\n".join(f"{name} = 1" for name in constants)
-    package = write_package(tmp_path, {"a.py": definitions, **files})
-    reads = []
-    read_text = Users._text
-    monkeypatch.setattr(Users, "_text", lambda *args: reads.append(args) or read_text(*args))
-    reads_by_names = []
-    for count in (10, 20):
-        reads.clear()
-        piece = replace(function("<module>"), file="package/a.py")
-        users = Users([package]).find_users(piece, constants[:count])
-        assert users["K1"] == {("package/k1.py", "read_K1")}
-        # of a file that uses a name, what it imports is read
-        reads_by_names.append(len(reads) - count)
-    assert reads_by_names[0] == reads_by_names[1]

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable
 
 import pytest
-from rlregress.upgrade.reasons import Runtimes
 
 from rlregress import frameworks
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
@@ -16,6 +15,7 @@ from rlregress.trace import jobs
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import compared_trainings
 from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.runtimes import Runtimes
 
 from ..trace.scripts import changed
 

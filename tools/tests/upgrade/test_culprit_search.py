@@ -531,23 +531,3 @@ def test_what_is_put_back_is_side_as_code(tmp_path):
         "seed": 3,
         "swap": [{"file": FILE, "functions": ["train", "loss"], "text": text}],
     }
-
-
-@pytest.mark.parametrize("culprit_names", [("f3",), ("f2", "f9", "f14"), FAR[::2]], ids=len)
-def test_what_is_expected_of_a_search_follows_it(functions, monkeypatch, culprit_names):
-    """The first turn is right within a factor of 1.6; later ones tell two fifths at least."""
-    told = []
-    monkeypatch.setattr(culprit_search.progress, "expect_left", told.append)
-    before = []
-    trainings = [parted(f"t{n}", 900, executed=NAMES, count=n + 1) for n in range(5)]
-    recorder = Recorder({name: -0.1 * (n + 1) for n, name in enumerate(culprit_names)})
-
-    def record(jobs):
-        before.append(len(recorder.groups))
-        return recorder(jobs)
-
-    find_culprits(record, functions, *trainings)
-    recordings_left = [len(recorder.groups) - done for done in before]
-    assert len(told) == len(recordings_left) > 1
-    assert recordings_left[0] / 1.6 <= told[0] <= 1.6 * recordings_left[0]
-    assert min(t / real for real, t in zip(recordings_left, told, strict=True)) >= 0.4

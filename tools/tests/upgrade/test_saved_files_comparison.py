@@ -1,4 +1,4 @@
-"""Saved files of both versions: faults in saving and loading are found, rewrites are not."""
+"""Saved files of both versions: faults in training and loading are found, rewrites are not."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rlregress import frameworks
 from rlregress.inside import saved_files_worker, saved_items
 from rlregress.model import differences as model
 from rlregress.model.loaded_files import LoadedFile, LoadError
-from rlregress.trace.recording_processes import current
+from rlregress.trace.recording_processes import current_runtime
 from rlregress.upgrade import entries, saved_files_comparison
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in
@@ -48,15 +48,15 @@ def written(tmp_path_factory):
 def loaded(change, folder, output):
     """Load the files of one kind with a function changed, in this process."""
     adapter = frameworks.get(change["framework"])
-    savings_of_kind = {
+    trainings_of_kind = {
         algorithm: [
-            replace(saving, kinds=tuple(k for k in saving.kinds if k.name == change["kind"]))
-            for saving in savings
+            replace(training, kinds=tuple(k for k in training.kinds if k.name == change["kind"]))
+            for training in trainings
         ]
-        for algorithm, savings in adapter.load.saved_files().items()
+        for algorithm, trainings in adapter.load.saved_files().items()
     }
     module = importlib.import_module(f"{adapter.package}.load")
-    module.saved_files = lambda **worker_job: savings_of_kind
+    module.saved_files = lambda **worker_job: trainings_of_kind
     put_in(change)
     worker_job = job(change["framework"], change["kind"], folder)
     output.write_text(json.dumps(saved_files_worker.answers(worker_job)))
@@ -146,7 +146,7 @@ def test_a_fault_in_saving_shows_in_what_is_saved_again(tmp_path):
     halved = '"state_dict": {k: v.half() for k, v in self.state_dict().items()}'
     edit = ('"state_dict": self.state_dict()', halved)
     branch = edit_copy(adapter, file, tmp_path / "branch", edit)
-    old, new = current("old"), replace(current("new"), paths=[branch])
+    old, new = current_runtime("old"), replace(current_runtime("new"), paths=[branch])
     folders = tmp_path / "a", tmp_path / "b"
     for folder in folders:
         folder.mkdir()

@@ -48,7 +48,7 @@ def newest(framework):
 
 def check(framework, kind, answers=saved_files_worker.answers):
     """Return the outcomes of the files of a kind."""
-    return list(saved_store.check(frameworks.get(framework), kind, answers))
+    return list(saved_store.compare_files(frameworks.get(framework), kind, answers))
 
 
 def failure(change, record, output):
@@ -56,7 +56,7 @@ def failure(change, record, output):
     put_in(change)
     (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
     adapter = frameworks.get(change["framework"])
-    file = saved_store._checked(
+    file = saved_store._compare_stored_file(
         adapter, saved_store.read_known(adapter.name), record, kind, saved_files_worker.answers
     )
     output.write_text(file.failure)
@@ -156,7 +156,7 @@ def unloaded(record, kind):
         raise AssertionError("it was loaded")
 
     sb3 = frameworks.get("sb3")
-    return saved_store._checked(sb3, saved_store.read_known("sb3"), record, kind, load)
+    return saved_store._compare_stored_file(sb3, saved_store.read_known("sb3"), record, kind, load)
 
 
 def damaged(content, mark):

@@ -63,7 +63,7 @@ def recorded(framework, folder, *titles):
     script = Path(__file__).with_name("traced_scenarios.py")
     subprocess.run(
         [sys.executable, "-W", "ignore", str(script), framework, str(folder), *titles],
-        env=recording_processes.current("old").environment(),
+        env=recording_processes.current_runtime("old").environment(),
         check=True,
     )
     return {path.name: trace_reader.load(path) for path in folder.iterdir()}

@@ -218,6 +218,7 @@ def test_a_script_that_does_not_train_in_time_is_not_compared(judge, tree):
     assert "--minutes 0.1 were over" in report["not_done_in_time"][0]
 
 
+@pytest.mark.nightly
 def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
     """SIGTERM, as a scheduler sends it: nothing runs on."""
     log, script = tmp_path / "log", tmp_path / "train.py"

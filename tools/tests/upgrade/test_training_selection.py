@@ -175,8 +175,8 @@ def _train(root, before=""):
     places = Places([str(root)])
     tracer = sys.gettrace()
     printed = io.StringIO()
-    # this process has run other tests, which start processes
-    fresh = mock.patch.object(loading, "_started", set())
+    # this process has run other tests, which start processes, and look for modules and versions
+    fresh = mock.patch.multiple(loading, _started=set(), _versions=set(), _sought=set())
     with _importable(root), contextlib.redirect_stdout(printed), fresh:
         if before:
             importlib.import_module(before)
@@ -254,13 +254,13 @@ DIFFERING = {
 }
 
 
-@pytest.mark.parametrize("case", DIFFERING)
-def test_what_trains_otherwise_executes_something_that_differs(case, tmp_path):
+def test_what_trains_otherwise_executes_something_that_differs(tmp_path):
     """Whatever the difference is, the old version is recorded."""
-    old, new = _both(tmp_path, *DIFFERING[case])
-    trained, trace = _train(new)
-    assert _train(old)[0] != trained
-    assert _difference(old, new).executed_by(trace)
+    for case, change in DIFFERING.items():
+        old, new = _both(tmp_path / case, *change)
+        trained, trace = _train(new)
+        assert _train(old)[0] != trained, case
+        assert _difference(old, new).executed_by(trace), case
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", '"""Nothing."""\n'])
@@ -302,6 +302,24 @@ class own:
 def size():
     return answer()
 """
+TYPED = "class Size:\n    number: {0}\n\ndef size(x: {0} = 1):\n    return x\n"
+DOCUMENTED = "def size():\n    'Return {}.'\n"
+GUARDED = """
+TYPE_CHECKING = True
+if TYPE_CHECKING:
+    SIZE = {}
+
+def size():
+    return SIZE
+"""
+UNGUARDED = """
+import typing
+if not typing.TYPE_CHECKING:
+    SIZE = {}
+
+def size():
+    return SIZE
+"""
 LOOKING = {
     "a file that is executed": (
         "made = {}\n    exec((FOLDER / 'part.py').read_text(), made)\n    return made['size']()",
@@ -336,6 +354,35 @@ LOOKING = {
         "import types\n    from pack.part import size\n"
         "    code = size.__code__.replace(co_filename='made')\n"
         "    return types.FunctionType(code, {})()", SIZE.format(1), SIZE.format(2)),
+    "types in a signature": (
+        "import inspect\n    from pack.part import size\n    return str(inspect.signature(size))",
+        TYPED.format("int"), TYPED.format("float")),
+    "types of a function": (
+        "import typing\n    from pack.part import size\n    return typing.get_type_hints(size)",
+        TYPED.format("int"), TYPED.format("float")),
+    "types of a class": (
+        "import typing\n    from pack.part import Size\n    return typing.get_type_hints(Size)",
+        TYPED.format("int"), TYPED.format("float")),
+    "types of a class that an attribute shows": (
+        "from pack.part import Size\n    return Size.__annotations__",
+        TYPED.format("int"), TYPED.format("float")),
+    "a docstring": (
+        "import inspect\n    from pack.part import size\n    return inspect.getdoc(size)",
+        DOCUMENTED.format("one"), DOCUMENTED.format("a number")),
+    "a docstring that an attribute shows": (
+        "from pack.part import size\n    return getattr(size, '__doc__')",
+        DOCUMENTED.format("one"), DOCUMENTED.format("a number")),
+    "a version": (
+        "from pack.part import __version__\n    return __version__ < '2'",
+        "__version__ = '1.0'\n", "__version__ = '2.0'\n"),
+    "what its own constant hides from a type checker": (
+        "from pack.part import size\n    return size()",
+        GUARDED.format(1), GUARDED.format(2)),
+    "what a type checker does not read": (
+        "from pack.part import size\n    return size()",
+        UNGUARDED.format(1), UNGUARDED.format(2)),
+    "whether a file is there": (
+        "return (FOLDER / 'part.py').exists()", None, SIZE.format(1)),
     "whether a function is a generator": (
         "import inspect\n    from pack.part import size\n"
         "    return inspect.isgeneratorfunction(size)",
@@ -396,37 +443,40 @@ def _looking(folder, train, old, new):
     return roots[0], roots[1]
 
 
-@pytest.mark.parametrize("case", LOOKING)
-def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(case, tmp_path):
+def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
     """Sources and code that are read, modules that are looked for, and what no tracer notes."""
-    old, new = _looking(tmp_path, *LOOKING[case])
-    trained, trace = _train(new)
-    assert _train(old)[0] != trained
-    pieces = changed_functions.find_changed([str(old)], [str(new)])
-    files = {} if pieces else {"pack/part.py": "comments only"}
-    assert training_selection.find_difference(pieces, files).executed_by(trace)
+    for case, texts in LOOKING.items():
+        old, new = _looking(tmp_path / case, *texts)
+        trained, trace = _train(new)
+        assert _train(old)[0] != trained, case
+        pieces = changed_functions.find_changed([str(old)], [str(new)])
+        files = {} if pieces else {"pack/part.py": "comments only"}
+        assert training_selection.find_difference(pieces, files).executed_by(trace), case
 
 
 #: how nothing is noted any more: whatever differs may be executed.
 UNNOTED = {case for case in LOOKING if "tracer" in case or "thread" in case}
+#: what is looked at is not known: it may be anything that was imported.
+UNNOTED |= {case for case in LOOKING if "attribute" in case or "version" in case}
+UNNOTED |= {"an annotation that an own decorator reads"}
 
 
-@pytest.mark.parametrize("case", sorted(LOOKING.keys() - UNNOTED))
-def test_what_is_looked_at_says_nothing_of_other_code(case, tmp_path):
+def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
     """A function that nobody calls, of a file that was imported and that nobody reads."""
-    train, old, new = LOOKING[case]
-    part = old if new is None else new
-    roots = _looking(tmp_path, f"import pack.idle\n    {train}", part, part)
-    for number, root in enumerate(roots):
-        (root / "idle.py").write_text(f"def idle():\n    return {number}\n", encoding="utf-8")
-    _, trace = _train(roots[1])
-    assert _difference(*roots).executed_by(trace) == []
+    for case in LOOKING.keys() - UNNOTED:
+        train, old, new = LOOKING[case]
+        part = old if new is None else new
+        roots = _looking(tmp_path / case, f"import pack.idle\n    {train}", part, part)
+        for number, root in enumerate(roots):
+            (root / "idle.py").write_text(f"def idle():\n    return {number}\n", encoding="utf-8")
+        _, trace = _train(roots[1])
+        assert _difference(*roots).executed_by(trace) == [], case
 
 
 def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path):
-    """Warnings and stacks read the file, and a signature is that of both versions."""
+    """Warnings and stacks read the file, and the number of arguments is that of both versions."""
     shows = "import traceback, warnings\n    warnings.warn('x')\n    traceback.format_stack()"
-    asks = "from inspect import signature\n    signature(idle), idle.__code__.co_argcount"
+    asks = "idle.__code__.co_argcount"
     roots = _looking(tmp_path, f"{shows}\n    {asks}\n    return 1", None, None)
     for number, root in enumerate(roots):
         with (root / "agent.py").open("a", encoding="utf-8") as file:
@@ -492,15 +542,6 @@ def test_what_was_not_noted_counts_as_executed(tmp_path):
         {"failure": "ValueError"},
     ):  # fmt: skip
         assert difference.executed_by(small_traces.trace(**{**trace.header, **lacking})), lacking
-
-
-def test_a_tracer_that_was_replaced_has_not_noted_all(tmp_path):
-    """A training that sets another one hides what it executes."""
-    before = sys.gettrace()
-    with lines.Lines(Places([str(tmp_path)]), ()) as executed:
-        sys.settrace(None)
-    sys.settrace(before)
-    assert executed.header()["noted"] is False
 
 
 STARTING = """

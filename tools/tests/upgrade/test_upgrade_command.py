@@ -316,24 +316,16 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
         interpreters.python_of(Runtime("old", python=str(python)))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["gymnasium>=1", "installed"], "not pinned to one version"),
-        (["no/such/tree", "installed"], "no folder and no file"),
-        (["typer==0.1.0", "installed"], "concerns no framework"),
-        (["installed", "installed"], "old and new are both the installed version"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command, arguments, message):
+def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command):
     """Nothing is made in the cache."""
     handler = signal.getsignal(signal.SIGTERM)
+    words = ["upgrade", "typer==0.1.0", "installed", "--report", str(tmp_path / "report")]
     try:
-        code, _, error = command("upgrade", *arguments, "--report", str(tmp_path / "report"))
+        code, _, error = command(*words)
     finally:
         signal.signal(signal.SIGTERM, handler)
     assert (code, len(error.splitlines())) == (2, 1)
-    assert message in error
+    assert "concerns no framework" in error
     assert not cache.exists()
 
 

@@ -150,6 +150,7 @@ def test_a_loader_builds_what_the_file_does_not_tell(tmp_path):
     assert loaded["when"] == "load"
 
 
+@pytest.mark.nightly
 def test_a_loader_reads_the_checkpoint_of_a_trainer_of_torchrl(tmp_path):
     """Its actor alone, with the parameters that the trainer has saved."""
     _, training, _ = frameworks.get("torchrl").load.saved_files()["ppo"]
@@ -234,6 +235,7 @@ def test_a_loader_tells_how_a_policy_of_cleanrl_acts(weights, tmp_path):
     )
 
 
+@pytest.mark.nightly
 def test_a_loader_acts_in_the_environment_of_its_user(tmp_path):
     """Returns of episodes are compared without a ``predict``, too."""
     path, loader = tmp_path / "weights.pt", tmp_path / "loader.py"

@@ -37,7 +37,9 @@ ROWS = [
 def record(script, output, runtime=None):
     """The trace of a script; it has to end well."""
     job = jobs.build_script_job(script, (), (), 0)
-    trace = recording_processes.record(job, output, runtime or recording_processes.current("old"))
+    trace = recording_processes.record(
+        job, output, runtime or recording_processes.current_runtime("old")
+    )
     assert not trace.failure
     return trace
 

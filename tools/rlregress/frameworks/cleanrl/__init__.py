@@ -72,7 +72,7 @@ class CleanRL(Adapter):
         return ScriptCode(self)
 
     def available(self) -> Sequence[str]:
-        """Labels of all copies: "HEAD" of a checkout, the version of a distribution."""
+        """Return labels of all copies: "HEAD" of a checkout, the version of a distribution."""
         return [copy.label for copy in _list_copies()]
 
     def at(self, label: str) -> CleanRL:

@@ -12,7 +12,7 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
 from rlregress.frameworks.cleanrl.script import read
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
-from rlregress.probing.file_kinds import FileKind, Item, Saving
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 
 _FILE = "script.cleanrl_model"
@@ -31,7 +31,7 @@ def _stop(run: ScriptRun) -> None:
     raise StopRun
 
 
-def _saving(source: Source, algorithm: str) -> Saving:
+def _training_with_files(source: Source, algorithm: str) -> TrainingWithFiles:
     names = _NETWORKS[algorithm]
 
     def train(make_env: Callable[..., Any], seed: int) -> ScriptRun:
@@ -57,7 +57,7 @@ def _saving(source: Source, algorithm: str) -> Saving:
         f"{algorithm} weights", "torch.save of state_dict, as with --save-model",
         save=save, load=load, state=state, go_on=lambda run: (),
     )  # fmt: skip
-    return Saving(train, (kind,))
+    return TrainingWithFiles(train, (kind,))
 
 
 def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
@@ -75,8 +75,8 @@ def _acts(algorithm: str, run: ScriptRun) -> Iterator[Item]:
             yield f"values of {name}", run[name](observed, actions), type(run[name]).forward
 
 
-def saved_files(source: Source) -> Mapping[str, tuple[Saving, ...]]:
+def saved_files(source: Source) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
     """Return the files of one copy of the scripts, by algorithm; scripts for gym save none."""
     if source.for_gym:
         return {}
-    return {algorithm: (_saving(source, algorithm),) for algorithm in _NETWORKS}
+    return {algorithm: (_training_with_files(source, algorithm),) for algorithm in _NETWORKS}

@@ -10,8 +10,8 @@ import numpy as np
 import sb3_contrib
 
 from rlregress.frameworks.sb3 import gyms, load
-from rlregress.frameworks.sb3.load import OFF_POLICY, ON_POLICY, SavedAgent, savings
-from rlregress.probing.file_kinds import Saving
+from rlregress.frameworks.sb3.load import OFF_POLICY, ON_POLICY, SavedAgent, trainings_with_files
+from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 
 
@@ -23,7 +23,7 @@ def class_named(title: str) -> Any:
     return algorithm
 
 
-class _Masked(gyms.Wrapper):
+class _FirstActionForbidden(gyms.Wrapper):
     """An environment that forbids its first action."""
 
     def action_masks(self) -> np.ndarray:
@@ -48,7 +48,7 @@ _AGENTS = (
                             "cg_max_steps": 7, "target_kl": 0.02},
            several=True),
     _agent("MaskablePPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
-           discrete=True, several=True, around=_Masked),
+           discrete=True, several=True, around=_FirstActionForbidden),
     _agent("RecurrentPPO", lambda: {**_ON_POLICY, "clip_range_vf": 0.2},
            several=True, policy="MlpLstmPolicy", networks={**_SMALL, "lstm_hidden_size": 8}),
     _agent("CrossQ", lambda: {**{k: v for k, v in OFF_POLICY.items() if k != "tau"},
@@ -65,9 +65,9 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def saved_files() -> Mapping[str, Sequence[Saving]]:
+def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return savings(_AGENTS, _STORED_KINDS)
+    return trainings_with_files(_AGENTS, _STORED_KINDS)
 
 
 user_agent, settings_of = load.user_agent, load.settings_of

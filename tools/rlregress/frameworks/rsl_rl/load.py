@@ -17,7 +17,7 @@ import torch
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.train import training
-from rlregress.probing.file_kinds import FileKind, Item, Saving
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 
 _STEPS, _FILE = 16, "agent.pt"
 _ALGORITHM: dict[str, Any] = {
@@ -88,13 +88,13 @@ def _go_on(runner: Any) -> Iterator[Item]:
     yield "continued training", _acts(runner), type(runner.alg).update
 
 
-def _saving(name: str, algorithm: Mapping[str, Any]) -> Saving:
+def _training_with_files(name: str, algorithm: Mapping[str, Any]) -> TrainingWithFiles:
     way = "OnPolicyRunner.save and OnPolicyRunner.load"
     kind = FileKind(name, way, _save, partial(_load, algorithm), _state, _go_on)
-    return Saving(partial(_trained, algorithm), (kind,))
+    return TrainingWithFiles(partial(_trained, algorithm), (kind,))
 
 
-def saved_files() -> Mapping[str, Sequence[Saving]]:
+def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    curious = _saving("ppo runner with curiosity", _CURIOUS)
-    return {"ppo": (_saving("ppo runner", _ALGORITHM), curious)}
+    curious = _training_with_files("ppo runner with curiosity", _CURIOUS)
+    return {"ppo": (_training_with_files("ppo runner", _ALGORITHM), curious)}

@@ -21,7 +21,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import algorithm_named, library, make_agent, silent
 from rlregress.probing.capabilities import check_arguments
-from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, with_stored
 from rlregress.probing.interface import Unsupported
 
 #: environment steps of the training, and of what goes on after it.
@@ -403,16 +403,16 @@ def _kinds(saved: SavedAgent) -> Iterator[FileKind]:
         yield _checkpoint(saved)
 
 
-def savings(
+def trainings_with_files(
     agents: Sequence[SavedAgent], stored: Sequence[str]
-) -> Mapping[str, tuple[Saving, ...]]:
+) -> Mapping[str, tuple[TrainingWithFiles, ...]]:
     """Return the files of the trainings of agents, by algorithm.
 
     Args:
         stored: names of the kinds that ``baselines/saved`` keeps of each release.
     """
     return {
-        saved.name: (Saving(partial(_train, saved), with_stored(_kinds(saved), stored)),)
+        saved.name: (TrainingWithFiles(partial(_train, saved), with_stored(_kinds(saved), stored)),)
         for saved in agents
     }
 
@@ -424,6 +424,6 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def saved_files() -> Mapping[str, Sequence[Saving]]:
+def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return savings(_AGENTS, _STORED_KINDS)
+    return trainings_with_files(_AGENTS, _STORED_KINDS)

@@ -155,7 +155,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
         self.log_std = nn.Parameter(torch.zeros(self.num_actions))
 
     def act(self, inputs: Any, role: str = "") -> Any:
-        """As the mixin of the role."""
+        """Act as the deterministic mixin for the role "value", else as the Gaussian one."""
         return (DeterministicMixin if role == "value" else GaussianMixin).act(
             self, inputs, role=role
         )

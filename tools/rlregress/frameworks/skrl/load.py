@@ -13,7 +13,7 @@ from skrl.utils import set_seed
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.train import training
 from rlregress.frameworks.skrl.train.builtin_trainings import SETTINGS
-from rlregress.probing.file_kinds import FileKind, Item, Saving
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
 
 _STEPS, _FILE = 48, "agent.pt"
 _LAYERS = Layers(sizes=(8, 8))
@@ -67,12 +67,12 @@ def _go_on(trained: Training) -> Iterator[Item]:
     yield "continued training", parameters, type(trained.agent).load
 
 
-def _saving(kind: str) -> tuple[Saving]:
+def _training_with_files(kind: str) -> tuple[TrainingWithFiles]:
     way = "agent.save and agent.load"
     file = FileKind(f"{kind} agent", way, _save, partial(_load, kind), _state, _go_on)
-    return (Saving(partial(_trained, kind), (file,)),)
+    return (TrainingWithFiles(partial(_trained, kind), (file,)),)
 
 
-def saved_files() -> Mapping[str, Sequence[Saving]]:
+def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return {kind: _saving(kind) for kind in SETTINGS}
+    return {kind: _training_with_files(kind) for kind in SETTINGS}

@@ -99,9 +99,14 @@ def construct(called: Any, *arguments: Any, **keywords: Any) -> Any:
 
 
 def silent_trainer(
-    kind: Any, collector: Any, loss: Any, total_steps: int, counting: bool = False, **options: Any
+    kind: Any,
+    collector: Any,
+    loss: Any,
+    total_steps: int,
+    logs_updates: bool = False,
+    **options: Any,
 ) -> Any:
-    """A trainer that draws no bar and logs nothing but, if ``counting``, its updates."""
+    """Make a trainer without a progress bar, which logs at most its number of updates."""
     return construct(
         kind,
         collector=collector,
@@ -110,7 +115,7 @@ def silent_trainer(
         frame_skip=1,
         progress_bar=False,
         enable_logging=False,
-        auto_log_optim_steps=counting,
+        auto_log_optim_steps=logs_updates,
         **options,
     )
 

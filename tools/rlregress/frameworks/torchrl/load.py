@@ -32,7 +32,7 @@ from rlregress.frameworks.torchrl.network_factories import (
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_of_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
-from rlregress.probing.file_kinds import FileKind, Item, Saving, with_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, with_stored
 from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
@@ -444,15 +444,17 @@ _STORED_KINDS = (
 )  # fmt: skip
 
 
-def _savings(algorithm: str) -> Iterator[Saving]:
-    yield Saving(partial(_train, algorithm), with_stored(_kinds(algorithm), _STORED_KINDS))
+def _trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
+    yield TrainingWithFiles(
+        partial(_train, algorithm), with_stored(_kinds(algorithm), _STORED_KINDS)
+    )
     if algorithm in ("ppo", "sac", "td3"):
         trainer = with_stored([_trainer(algorithm)], _STORED_KINDS)
-        yield Saving(partial(_train_trainer, algorithm), trainer)
+        yield TrainingWithFiles(partial(_train_trainer, algorithm), trainer)
     if algorithm == "ppo":
-        yield Saving(_normalised, with_stored([_statistics()], _STORED_KINDS))
+        yield TrainingWithFiles(_normalised, with_stored([_statistics()], _STORED_KINDS))
 
 
-def saved_files() -> Mapping[str, Sequence[Saving]]:
+def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:
     """Return the files of built-in trainings, by algorithm."""
-    return {algorithm: tuple(_savings(algorithm)) for algorithm in _DELAYED}
+    return {algorithm: tuple(_trainings_with_files(algorithm)) for algorithm in _DELAYED}

@@ -330,7 +330,7 @@ def _rolled(environment: Any, seed: int) -> dict[str, Any]:
     return {"rolled": rolled, "drawn": draws, **described}
 
 
-class _Masked(gymnasium.ObservationWrapper):
+class _FlatMaskedChoices(gymnasium.ObservationWrapper):
     """Tells which combinations of two choices are allowed, and takes the number of one."""
 
     def __init__(self, environment: Any) -> None:
@@ -345,6 +345,7 @@ class _Masked(gymnasium.ObservationWrapper):
         return {"observation": observation, "action_mask": self._mask}
 
     def step(self, action: Any) -> Any:
+        """Take the number of a combination of the two choices."""
         return super().step(np.unravel_index(int(np.ravel(action)[-1]), self._mask.shape))
 
 
@@ -373,7 +374,7 @@ def _in_spaces(
 
     def make(first: int) -> Any:
         environment = make_env(first=first, **spaces)
-        return _Masked(environment) if masked else environment
+        return _FlatMaskedChoices(environment) if masked else environment
 
     def wrap(environment: Any) -> Any:
         return GymWrapper(environment, device="cpu", **wrapped)

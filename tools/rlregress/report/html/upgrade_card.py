@@ -102,7 +102,7 @@ class _Change:
     def culprit(self) -> Culprit:
         """Return it as a card shows it."""
         function, hunk = self.function, self.of.hunks.get(self.function)
-        line = (hunk and hunk.first_line) or int(function.place.rpartition(":")[2])
+        line = (hunk and hunk.first_changed_line) or int(function.place.rpartition(":")[2])
         source = None
         if hunk is not None and hunk.differing:
             source = SourcePair(hunk.shortened(_ROWS), traces_page.SIDES)

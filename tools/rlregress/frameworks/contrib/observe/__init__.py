@@ -16,11 +16,13 @@ _ACTOR_CRITICS = "of its classes that learn from rollouts this is not probed yet
 _OF_SB3 = "is the code of Stable-Baselines3, and checked there"
 
 
-def _by_scope(family: Any, detail: str, probe: Any) -> Mapping[str, Probe]:
-    """The probes of a detail: of "library" alone, by scope, or of the classes with these names."""
-    if isinstance(probe, tuple):
-        return {name: family.probe_of(detail, name) for name in probe}
-    return probe if isinstance(probe, Mapping) else {"library": probe}
+def _expand_to_scopes(family: Any, detail_id: str, probe_or_scopes: Any) -> Mapping[str, Probe]:
+    """Return scope -> probe from one probe, scopes with their probes, or names of classes."""
+    if isinstance(probe_or_scopes, tuple):
+        return {name: family.probe_of(detail_id, name) for name in probe_or_scopes}
+    if isinstance(probe_or_scopes, Mapping):
+        return probe_or_scopes
+    return {"library": probe_or_scopes}
 
 
 def probes() -> Mapping[tuple[str, str], Probe]:
@@ -29,7 +31,7 @@ def probes() -> Mapping[tuple[str, str], Probe]:
         (detail, scope): probe
         for family in families.load_all(__name__)
         for detail, of_detail in family.PROBES.items()
-        for scope, probe in _by_scope(family, detail, of_detail).items()
+        for scope, probe in _expand_to_scopes(family, detail, of_detail).items()
     }
 
 

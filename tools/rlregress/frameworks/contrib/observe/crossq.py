@@ -210,7 +210,7 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
     )
 
 
-def _policy_delay(inputs: Inputs) -> np.ndarray:
+def _policy_and_temperature_delay(inputs: Inputs) -> np.ndarray:
     journal = Driver(CrossQ, loop(inputs)).run()
     critics, *counts = (journal.count(part) for part in ("critic", "actor", "temperature"))
     return np.array([critics / count for count in counts])
@@ -239,7 +239,7 @@ PROBES: Mapping[str, Probe] = {
     "crossq.running_statistics": _running_statistics,
     "crossq.acting": _acting,
     "crossq.policy.statistics": _policy_statistics,
-    "crossq.policy_delay": _policy_delay,
+    "crossq.policy_delay": _policy_and_temperature_delay,
     "crossq.adam.beta1": _adam_beta1,
     "crossq.networks": _networks,
 }

@@ -111,7 +111,7 @@ def _statistics(i: Inputs) -> np.ndarray:
     return np.array([_normalised(own, i["number"]) for own in components])
 
 
-def _fixed_epsilon(i: Inputs) -> np.ndarray:
+def _epsilon_with_fixed_statistics(i: Inputs) -> np.ndarray:
     component = _component()
     component._std.fill_(i["deviation"])
     return np.log10([_normalised(component, i["distance"])])
@@ -146,7 +146,7 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.default": _default,
     "normalisation.evaluation": _evaluation,
     "normalisation.saved": _saved,
-    "normalisation.fixed.epsilon": _fixed_epsilon,
+    "normalisation.fixed.epsilon": _epsilon_with_fixed_statistics,
     "normaliser.statistics": _statistics,
     "normaliser.one_row": lambda i: np.isfinite([_normalised(_component([i["number"]]), 0.0)]),
     "normaliser.until": _until,

@@ -84,7 +84,7 @@ def _executed(inputs: Inputs, mean: float) -> list[float]:
     return [environment.received[0].item(), stored[0]]
 
 
-def _bounding(inputs: Inputs) -> np.ndarray:
+def _action_bounding(inputs: Inputs) -> np.ndarray:
     return np.array([_executed(inputs, x) for x in inputs["samples"]]).T.ravel()
 
 
@@ -179,7 +179,7 @@ PROBES: Mapping[str, Probe] = {
     "ppo.initialisation": _initialisation,
     "ppo.networks": _networks,
     "ppo.log_std": _log_std,
-    "ppo.action.bounding": _bounding,
+    "ppo.action.bounding": _action_bounding,
     "ppo.action.distribution": _action_distribution,
     "policy.out_of_bounds": _out_of_bounds,
     "policy.stored_log_prob": _stored_log_prob,

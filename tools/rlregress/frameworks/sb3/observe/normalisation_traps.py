@@ -67,7 +67,7 @@ def _environments(i: Inputs) -> np.ndarray:
     return walk(both, len(i["first"]) - 1).observations[1:].T.reshape(-1)
 
 
-def _fixed_epsilon(i: Inputs) -> np.ndarray:
+def _epsilon_with_fixed_statistics(i: Inputs) -> np.ndarray:
     environment = normalised(showing([i["distance"], 0.0]), training=False)
     environment.obs_rms.mean = np.zeros(1)
     environment.obs_rms.var = np.full(1, i["deviation"] ** 2)
@@ -81,7 +81,7 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.observation.early_scale": lambda i: _alternating(i)[-2:],
     "normalisation.observation.large_offset": _large_offset,
     "normalisation.environments": _environments,
-    "normalisation.fixed.epsilon": _fixed_epsilon,
+    "normalisation.fixed.epsilon": _epsilon_with_fixed_statistics,
 }
 
 ABSENT: Mapping[str, str] = {

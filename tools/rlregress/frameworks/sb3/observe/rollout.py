@@ -46,7 +46,7 @@ def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     return np.array(ppo_initialisation([own for part in parts for own in linear_layers(part)]))
 
 
-def _bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
+def _action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     environment = kind.environment(inputs["low"], inputs["high"])
     agent = kind.make_once(
         environment, n_steps=2, batch_size=2, learning_rate=constant_agents.FROZEN
@@ -93,7 +93,7 @@ def _value_targets(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 PROBES: Mapping[str, Probe] = {
     "ppo.initialisation": partial(_initialisation, OF_PPO),
-    "ppo.action.bounding": partial(_bounding, OF_PPO),
+    "ppo.action.bounding": partial(_action_bounding, OF_PPO),
     "gae.truncation": partial(_advantages, OF_PPO),
     "gae.value_target": partial(_value_targets, OF_PPO),
 }

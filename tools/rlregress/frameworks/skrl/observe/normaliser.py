@@ -54,7 +54,7 @@ def _inverse(inputs: Inputs) -> np.ndarray:
     return scaler(_rows(inputs["numbers"]), inverse=True).flatten().double().numpy()
 
 
-def _fixed_epsilon(inputs: Inputs) -> np.ndarray:
+def _epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
     scaler = _scaler(deviation=float(inputs["deviation"]), clip_threshold=float("inf"))
     return np.log10([float(scaler(_rows(inputs["distance"])))])
 
@@ -153,7 +153,7 @@ PROBES: Mapping[str, Probe] = {
     "normaliser.ppo.ratio": _ratio,
     "normaliser.sac.rows": _count_updates,
     "normalisation.observation.clip": _clip,
-    "normalisation.fixed.epsilon": _fixed_epsilon,
+    "normalisation.fixed.epsilon": _epsilon_with_fixed_statistics,
     "normalisation.terminal_observation": _terminal_observation,
     "normalisation.default": lambda i: _default("ppo", [3, -1], i),
     "normalisation.default.off_policy": lambda i: _default("sac", [-2, -1], i),

@@ -111,7 +111,7 @@ def _acting(inputs: Inputs, mean: float, deviation: float = -20.0) -> Training:
     return training
 
 
-def _bounding(inputs: Inputs) -> np.ndarray:
+def _action_bounding(inputs: Inputs) -> np.ndarray:
     executed, stored = [], []
     for mean in inputs["samples"]:
         training = _acting(inputs, mean)
@@ -155,7 +155,7 @@ PROBES: Mapping[str, Probe] = {
     "ppo.adam.epsilon": _adam_epsilon,
     "ppo.initialisation": _initialisation,
     "ppo.log_std": _log_std,
-    "ppo.action.bounding": _bounding,
+    "ppo.action.bounding": _action_bounding,
     "ppo.action.distribution": _distribution,
     "policy.out_of_bounds": _out_of_bounds,
     "policy.stored_log_prob": _stored_log_prob,

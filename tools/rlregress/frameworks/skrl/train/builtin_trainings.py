@@ -280,7 +280,7 @@ def _training(kind: str, memory: Memory | None = None) -> Any:
     return training
 
 
-def _discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
+def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
     """Observations that are one of several choices, scaled; rows that a user puts into memories."""
     set_seed(seed)
     spaces = {"discrete": True, "observations": "discrete"}
@@ -357,7 +357,7 @@ TRAININGS = {
     **{f"recurrent_{kind}": _training(kind, memory) for kind, memory in _MEMORY.items()},
     "recurrent_single_steps": _training("ppo", Memory("rnn")),
     "simultaneous": _simultaneous,
-    "discrete_observations": _discrete_observations,
+    "discrete_observations": _train_dqn_on_discrete_observations,
     "checkpoints": _checkpoints,
     **runner_trainings.TRAININGS,
 }

@@ -73,22 +73,24 @@ _READ = (
 )  # fmt: skip
 
 
-def _distribution(kind: Any, parameters: dict[str, Any]) -> Any:
-    """A distribution of the parameters in the input that it takes."""
-    taken_names = parameters_of(kind.func)
+def _distribution_and_leaves(
+    distribution_class: Any, parameters: dict[str, Any]
+) -> tuple[Any, dict[str, Any]]:
+    """Return a distribution, and those of the parameters that it takes, with gradients."""
+    taken_names = parameters_of(distribution_class.func)
     names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in taken_names]
     leaves = {
         n: parameters[n].clone().requires_grad_()
         if isinstance(parameters[n], torch.Tensor) and parameters[n].is_floating_point()
         else parameters[n]
-        for n in names if n not in kind.keywords
+        for n in names if n not in distribution_class.keywords
     }  # fmt: skip
-    return kind(**leaves), leaves
+    return distribution_class(**leaves), leaves
 
 
 def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return attributes, draws and scores with gradients, and updated parameters."""
-    distribution, leaves = _distribution(kind, parameters)
+    distribution, leaves = _distribution_and_leaves(kind, parameters)
     outputs: dict[str, Any] = {
         n: refused(partial(getattr, distribution, n))
         for n in _READ
@@ -135,7 +137,7 @@ def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
 
 def _updated(kind: Any, parameters: dict[str, Any]) -> Any:
     """Other parameters in the same object."""
-    distribution, leaves = _distribution(kind, parameters)
+    distribution, leaves = _distribution_and_leaves(kind, parameters)
     refused(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     distribution.update(*changed.values())

@@ -42,7 +42,7 @@ def _noop_reset(make: Callable[[], Player]) -> np.ndarray:
     openings = []
     for most in (False, True):
         player = make()
-        with atari_games.luck(most):
+        with atari_games.extreme_random_integers(most):
             openings.append(atari_play.opening(player))
     return atari_play.noops(*openings)
 
@@ -62,7 +62,7 @@ def _fire_reset(inputs: Inputs) -> np.ndarray:
     openings = []
     for fire in (True, False):
         game = AtariGame(fire=fire)
-        with atari_games.luck(most=False):
+        with atari_games.extreme_random_integers(largest=False):
             openings.append(atari_play.opening(atari_games.play(atari_games.base(game), game)))
     return atari_play.fires(*openings)
 
@@ -149,7 +149,7 @@ def _scaled_by_program(inputs: Inputs) -> np.ndarray:
     first, second = (int(pixel) for pixel in inputs["pixels"])
     # making the environments has started the game once
     player = atari_games.play_whole(lambda: AtariGame(first_pixel=first))
-    with atari_games.luck(most=False):
+    with atari_games.extreme_random_integers(largest=False):
         observation = [player.reset()]
     for _ in range(_SKIP):
         player.game.play(pixel=second)
@@ -167,7 +167,7 @@ def _network(question: Scene) -> Probe:
 def _wrapper_order(inputs: Inputs) -> np.ndarray:
     player = atari_games.waiting(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
-    with atari_games.luck(most=True):
+    with atari_games.extreme_random_integers(largest=True):
         return atari_play.whole_game(player)
 
 

@@ -78,7 +78,7 @@ def _environments(i: Inputs) -> np.ndarray:
     return rollout["next", "observation"].double().numpy().reshape(-1)
 
 
-def _fixed_epsilon(i: Inputs) -> torch.Tensor:
+def _epsilon_with_fixed_statistics(i: Inputs) -> torch.Tensor:
     fixed = ObservationNorm(
         loc=torch.tensor([0.0]),
         scale=torch.tensor([i["deviation"]], dtype=torch.float32),
@@ -105,7 +105,7 @@ PROBES: Mapping[tuple[str, str], Raw] = {
     ("normalisation.observation.early_scale", "library"): lambda i: _alternating(i)[-2:],
     ("normalisation.observation.large_offset", "library"): _large_offset,
     ("normalisation.environments", "library"): _environments,
-    ("normalisation.fixed.epsilon", "library"): _fixed_epsilon,
+    ("normalisation.fixed.epsilon", "library"): _epsilon_with_fixed_statistics,
     ("normalisation.reward_clip.one_sided", "library"): _one_sided,
 }
 

@@ -99,7 +99,7 @@ def _one_step(environment: Scripted, actor: Any) -> tuple[float, float]:
     return float(environment.received[-1][0]), float(batch["action"])
 
 
-def _bounding(make_actor: Any) -> Raw:
+def _action_bounding(make_actor: Any) -> Raw:
     def probe(i: Inputs) -> list[float]:
         pairs = []
         for x in i["samples"]:
@@ -137,6 +137,6 @@ PROBES: dict[tuple[str, str], Raw] = {
     },
     ("ppo.advantage_normalisation", "library"): _normalisation,
     ("ppo.advantage_normalisation.epsilon", "library"): _normalisation_epsilon,
-    ("ppo.action.bounding", "library"): _bounding(_library_actor),
-    ("ppo.action.bounding", "script"): _bounding(_script_actor),
+    ("ppo.action.bounding", "library"): _action_bounding(_library_actor),
+    ("ppo.action.bounding", "script"): _action_bounding(_script_actor),
 }

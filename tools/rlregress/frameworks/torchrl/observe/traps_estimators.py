@@ -54,23 +54,23 @@ def _reset_env(i: Inputs) -> float:
     return float(estimator(batch)["advantage"])
 
 
-def _kernel(i: Inputs) -> float:
+def _uses_vectorised_kernel(i: Inputs) -> float:
     called: list[str] = []
 
-    def recording(name: str) -> Any:
+    def make_noting_wrapper(name: str) -> Any:
         original = getattr(advantages, name)
 
-        def watch(*arguments: Any, **keywords: Any) -> Any:
+        def note_call(*arguments: Any, **keywords: Any) -> Any:
             called.append(name)
             return original(*arguments, **keywords)
 
-        return watch
+        return note_call
 
     names = ("generalized_advantage_estimate", "vec_generalized_advantage_estimate")
     originals = {name: getattr(advantages, name) for name in names}
     try:
         for name in names:
-            setattr(advantages, name, recording(name))
+            setattr(advantages, name, make_noting_wrapper(name))
         estimator = GAE(gamma=i["discount"], lmbda=i["trace"], value_network=v_network(identity()))
         estimator(segment([0.0, 1.0], [1.0, 2.0], [1.0, 1.0]))
     finally:
@@ -116,7 +116,7 @@ def _masked_normalisation(i: Inputs) -> list[float]:
 PROBES: dict[tuple[str, str], Raw] = {
     ("gae.lambda_zero", "library"): _lambda_zero,
     ("gae.reset_env", "library"): _reset_env,
-    ("gae.kernel", "library"): _kernel,
+    ("gae.kernel", "library"): _uses_vectorised_kernel,
     ("gae.stored_values", "library"): _stored_values,
     ("advantage.masked_normalisation", "library"): _masked_normalisation,
 }

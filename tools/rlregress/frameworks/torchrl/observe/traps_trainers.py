@@ -137,7 +137,7 @@ def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
         Collector(wrapped(environment), actor, frames_per_batch=rows, total_frames=steps),
         loss,
         steps,
-        counting=True,
+        logs_updates=True,
         optim_steps_per_batch=None,
         num_epochs=epochs,
         optimizer=torch.optim.SGD(loss.parameters(), lr=0.0),

@@ -26,7 +26,10 @@ from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
     read_updated_target,
     set_noise,
 )
-from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import parts_of_losses, roles
+from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import (
+    parts_of_losses,
+    trained_tensors_by_part,
+)
 from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers
@@ -150,7 +153,7 @@ class Driver:
             lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
         )
         recording = journal.recording(
-            parts_of_losses(lambda: roles(self.loss)),
+            parts_of_losses(lambda: trained_tensors_by_part(self.loss)),
             lambda: self.loss.actor_network_params.values(True, True),
             lambda: self.loss.target_qvalue_network_params.values(True, True),
             after,
@@ -257,7 +260,7 @@ class Driver:
         make = getattr(programs.load(self._family, "utils"), name)
         actor, critic, *temperature = make(self._settings_for(), loss)
         optimizers = [critic, actor, *temperature]
-        groups = roles(loss).values()
+        groups = trained_tensors_by_part(loss).values()
         return [layers.log_epsilon(*pair) for pair in zip(optimizers, groups, strict=False)]
 
 

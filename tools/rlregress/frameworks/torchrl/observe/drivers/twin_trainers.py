@@ -81,7 +81,7 @@ class Driver:
         if s.weight is not None:
             for weight in loss.qvalue_network_params.values(True, True):
                 weight.data.fill_(s.weight)
-        roles_of_loss = roles(loss)
+        trained_tensors = trained_tensors_by_part(loss)
         # with large weights, steps of plain gradient descent lead out of the numbers
         rate = 0.1 if s.rates is None and s.weight is None else 0.0
         stepping: dict[str, Any]
@@ -89,7 +89,7 @@ class Driver:
             stepping = {"optimizer": torch.optim.SGD(loss.parameters(), lr=rate)}
         else:
             optimizers = [
-                torch.optim.SGD(roles_of_loss[name], lr=rate) for name in ("actor", "critic")
+                torch.optim.SGD(trained_tensors[name], lr=rate) for name in ("actor", "critic")
             ]
             delay = s.named(delay="policy_update_delay")
             stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers, **delay)}
@@ -113,7 +113,7 @@ class Driver:
         journal.actions.append(self._environment.received)
         policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
         recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
-        with journal.recording(parts_of_losses(lambda: roles_of_loss), *recorded):
+        with journal.recording(parts_of_losses(lambda: trained_tensors), *recorded):
             trainer.train()
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
@@ -121,7 +121,11 @@ class Driver:
         return journal
 
     def target(self, values: Sequence[float]) -> float:
-        """Return the target of transitions that the trainer has collected, stored and sampled."""
+        """Return the target of the critics on transitions that the trainer stored and sampled.
+
+        Args:
+            values: outputs of the target networks.
+        """
         s = self._settings
         size = s.batch_size
         driver = Driver(self._family, replace(s, steps=size, collected_at_once=size))
@@ -131,13 +135,13 @@ class Driver:
         return twin_losses.Driver(self._family, s).target_of(precise, values, Constant)
 
 
-def roles(loss: Any) -> dict[str, list[torch.Tensor]]:
-    """Trained tensors of each part of a loss."""
+def trained_tensors_by_part(loss: Any) -> dict[str, list[torch.Tensor]]:
+    """Return part of a loss -> its trained tensors, without those of target networks."""
     own = {"critic": loss.qvalue_network_params, "actor": loss.actor_network_params}
-    by_role = {name: list(part.values(True, True)) for name, part in own.items()}
+    by_part = {name: list(part.values(True, True)) for name, part in own.items()}
     if hasattr(loss, "log_alpha"):
-        by_role["temperature"] = [loss.log_alpha]
-    return by_role
+        by_part["temperature"] = [loss.log_alpha]
+    return by_part
 
 
 def parts_of_losses(role_parameters: Any) -> Parts:

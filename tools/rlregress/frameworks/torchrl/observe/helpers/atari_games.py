@@ -81,8 +81,11 @@ def resizing() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def luck(most: bool) -> Iterator[None]:
-    """Every draw of an integer is the least, or the most, that it can give."""
+def extreme_random_integers(largest: bool) -> Iterator[None]:
+    """Make torch.randint return the smallest, or the largest, of some draws.
+
+    The same arguments give the same integers again.
+    """
     draw = torch.randint
     recorded: dict[str, torch.Tensor] = {}
 
@@ -90,7 +93,7 @@ def luck(most: bool) -> Iterator[None]:
         key = repr((arguments, options))
         if key not in recorded:
             draws = torch.stack([draw(*arguments, **options) for _ in range(DRAWS)])
-            recorded[key] = draws.amax(0) if most else draws.amin(0)
+            recorded[key] = draws.amax(0) if largest else draws.amin(0)
         return recorded[key].clone()
 
     torch.randint = lucky
@@ -181,7 +184,7 @@ def base(game: Any, **options: Any) -> Any:
 def outer(game: Any) -> Any:
     """``make_parallel_env`` of the program, for one game: all that surrounds it."""
     utilities = program()  # before anything stands in for torchvision
-    with _registered(game) as name, resizing(), luck(most=False):
+    with _registered(game) as name, resizing(), extreme_random_integers(largest=False):
         environments = utilities.make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
         # the game is made when it is first needed
         environments.reset()
@@ -218,7 +221,7 @@ def play_whole(make_env: Callable[[], Any]) -> Player:
 @functools.cache
 def _models() -> tuple[Any, Any]:
     utilities = program()
-    with _registered(AtariGame()) as name, resizing(), luck(most=False):
+    with _registered(AtariGame()) as name, resizing(), extreme_random_integers(largest=False):
         actor, critic = utilities.make_ppo_models(name, "cpu", "gymnasium")
     return actor, critic
 

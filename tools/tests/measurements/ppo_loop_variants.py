@@ -1,4 +1,4 @@
-"""Measurements of the loop of proximal policy optimisation tell every variant apart."""
+"""The variants of the loop of proximal policy optimisation, and an agent that can be each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
-from rlregress.catalogue import registry
-from rlregress.catalogue.judge import judge_observation
 from rlregress.formulas import schedules
 from rlregress.measurements import ppo_loop
 
@@ -82,7 +79,7 @@ class Loop:
         done, rollouts = self._counted(s)
         played = [SimpleNamespace(received=[0] * done) for _ in range(s.environments)]
         training = ppo_loop.RecordedTraining(environments=played)
-        divergence = schedules.divergence(np.array([s.ratio]), self.estimator)
+        divergence = schedules.estimate_kl(np.array([s.ratio]), self.estimator)
         target = self.by_default if s.target is None else s.target
         exceeded = divergence > self.factor * target
         for _ in range(1 if self.fails else rollouts):
@@ -108,7 +105,7 @@ class Loop:
 
         training.rates = list(s.learning_rate * factors("learning_rate"))
         if self.adapts:
-            divergences = [schedules.divergence(ratios, "k3") for ratios in s.ratios]
+            divergences = [schedules.estimate_kl(ratios, "k3") for ratios in s.ratios]
             rates = schedules.adaptive(divergences, 0.01, *self.adapts)
             training.rates[1:] = s.learning_rate * rates
         if s.advantage is not None and s.clip_range is not None:
@@ -145,134 +142,85 @@ FALLING_BY_DEFAULT = {
     "constant": {},
     **{name: {**options, "falls_by_default": True} for name, options in FALLING.items()},
 }
-#: detail -> its measurement, and the options with which the loop is each variant
-KNOWN = {
-    "ppo.minibatches": (
-        ppo_loop.minibatches,
-        {
-            "permutation": {},
-            "permutation_last_dropped": {"drops_last": True},
-            "equal_parts": {"configured_by": "number"},
-            "with_replacement": {"replaces": True},
-            "with_replacement_last_dropped": {"replaces": True, "drops_last": True},
-            "whole_rollout": {"configured_by": "nothing"},
+#: none, as other details of the family have probes of each framework
+FAMILIES = []
+make_agent = Loop
+PROBED = set()
+MEASUREMENTS = ppo_loop.MEASUREMENTS
+#: detail -> variant -> the options with which the agent is it
+VARIANTS = {
+    "ppo.minibatches": {
+        "permutation": {},
+        "permutation_last_dropped": {"drops_last": True},
+        "equal_parts": {"configured_by": "number"},
+        "with_replacement": {"replaces": True},
+        "with_replacement_last_dropped": {"replaces": True, "drops_last": True},
+        "whole_rollout": {"configured_by": "nothing"},
+    },
+    "ppo.minibatches.remainder": {
+        "goes_on": {},
+        "last_dropped": {"drops_last": True},
+        "error": {"fails": True},
+    },
+    "ppo.minibatches.parameter": {"size": {}, "number": {"configured_by": "number"}},
+    "ppo.epochs.shuffle": {
+        name: {"shuffles": name} for name in ("each_epoch", "once", "never", "after_the_first")
+    },
+    "ppo.early_stop.default": {
+        "off": {},
+        **{
+            name: {"stops": name, "by_default": 0.01}
+            for name in ("before_step", "after_step", "after_epoch")
         },
-    ),
-    "ppo.minibatches.remainder": (
-        ppo_loop.remainder,
-        {"goes_on": {}, "last_dropped": {"drops_last": True}, "error": {"fails": True}},
-    ),
-    "ppo.minibatches.parameter": (
-        ppo_loop.parameter,
-        {"size": {}, "number": {"configured_by": "number"}},
-    ),
-    "ppo.epochs.shuffle": (
-        ppo_loop.shuffle,
-        {name: {"shuffles": name} for name in ("each_epoch", "once", "never", "after_the_first")},
-    ),
-    "ppo.early_stop.default": (
-        ppo_loop.early_stop_default,
-        {
-            "off": {},
-            **{
-                name: {"stops": name, "by_default": 0.01}
-                for name in ("before_step", "after_step", "after_epoch")
-            },
+    },
+    "ppo.early_stop": {
+        "absent": {},
+        "k3_1.5_before_step": early("k3", 1.5, "before_step"),
+        "k3_1.5_before_step_this_epoch": early("k3", 1.5, "before_step_this_epoch"),
+        "k3_1.5_after_step": early("k3", 1.5, "after_step"),
+        "k3_before_step": early("k3", 1.0, "before_step"),
+        "k3_before_step_this_epoch": early("k3", 1.0, "before_step_this_epoch"),
+        "k3_after_epoch": early("k3", 1.0, "after_epoch"),
+        "k3_1.5_after_epoch": early("k3", 1.5, "after_epoch"),
+        "k1_after_epoch": early("k1", 1.0, "after_epoch"),
+        "k1_1.5_before_step": early("k1", 1.5, "before_step"),
+    },
+    "ppo.advantages.recomputed": {"once": {}, "each_epoch": {"recomputes": True}},
+    "ppo.advantage.granularity": {
+        "rollout_and_minibatch": {},
+        "both_rollout": {"ratios_move": False},
+        "both_minibatch": {"sums_over": "minibatch"},
+        "one_step": {"sums_over": "step"},
+    },
+    "ppo.iterations": {
+        name: {"steps": name}
+        for name in ("whole_rollouts_more", "remainder_dropped", "exact", "remainder_unused")
+    },
+    "ppo.vectorisation": {"all_environments": {}, "per_environment": {"counts_all": False}},
+    "ppo.learning_rate.schedule": FALLING_BY_DEFAULT,
+    "ppo.learning_rate.schedule.asked": {"absent": {}, **FALLING},
+    "ppo.learning_rate.negative": {
+        "constant": {},
+        "negative": {"fall": collected},
+        "stops_at_zero": {"fall": lambda *run: np.maximum(collected(*run), 0.0)},
+        "remainder_dropped": {"fall": LINEAR["by_rollout"], "steps": "remainder_dropped"},
+    },
+    "ppo.learning_rate.adaptive": {
+        "absent": {},
+        "factor_1.5_band_2": {"adapts": (1.5, 2.0)},
+        "factor_1.5_no_band": {"adapts": (1.5, 1.0)},
+        "factor_2_band_2": {"adapts": (2.0, 2.0)},
+        "only_down": {"adapts": (1.5, 2.0, False)},
+        "inverted": {"adapts": (1 / 1.5, 2.0)},
+    },
+    "ppo.clip_range.schedule": FALLING_BY_DEFAULT,
+    "ppo.clip_range.schedule.asked": {
+        "absent": {},
+        **FALLING,
+        **{
+            f"{name}_if_learning_rate_too": {**FALLING[name], "falls_with_rate": True}
+            for name in ("by_update", "by_rollout")
         },
-    ),
-    "ppo.early_stop": (
-        ppo_loop.early_stop,
-        {
-            "absent": {},
-            "k3_1.5_before_step": early("k3", 1.5, "before_step"),
-            "k3_1.5_before_step_this_epoch": early("k3", 1.5, "before_step_this_epoch"),
-            "k3_1.5_after_step": early("k3", 1.5, "after_step"),
-            "k3_before_step": early("k3", 1.0, "before_step"),
-            "k3_before_step_this_epoch": early("k3", 1.0, "before_step_this_epoch"),
-            "k3_after_epoch": early("k3", 1.0, "after_epoch"),
-            "k3_1.5_after_epoch": early("k3", 1.5, "after_epoch"),
-            "k1_after_epoch": early("k1", 1.0, "after_epoch"),
-            "k1_1.5_before_step": early("k1", 1.5, "before_step"),
-        },
-    ),
-    "ppo.advantages.recomputed": (
-        ppo_loop.recomputed,
-        {"once": {}, "each_epoch": {"recomputes": True}},
-    ),
-    "ppo.advantage.granularity": (
-        ppo_loop.granularity,
-        {
-            "rollout_and_minibatch": {},
-            "both_rollout": {"ratios_move": False},
-            "both_minibatch": {"sums_over": "minibatch"},
-            "one_step": {"sums_over": "step"},
-        },
-    ),
-    "ppo.iterations": (
-        ppo_loop.iterations,
-        {
-            name: {"steps": name}
-            for name in ("whole_rollouts_more", "remainder_dropped", "exact", "remainder_unused")
-        },
-    ),
-    "ppo.vectorisation": (
-        ppo_loop.vectorisation,
-        {"all_environments": {}, "per_environment": {"counts_all": False}},
-    ),
-    "ppo.learning_rate.schedule": (ppo_loop.learning_rates, FALLING_BY_DEFAULT),
-    "ppo.learning_rate.schedule.asked": (
-        ppo_loop.requested_learning_rates,
-        {"absent": {}, **FALLING},
-    ),
-    "ppo.learning_rate.negative": (
-        ppo_loop.lowest_learning_rate,
-        {
-            "constant": {},
-            "negative": {"fall": collected},
-            "stops_at_zero": {"fall": lambda *run: np.maximum(collected(*run), 0.0)},
-            "remainder_dropped": {"fall": LINEAR["by_rollout"], "steps": "remainder_dropped"},
-        },
-    ),
-    "ppo.learning_rate.adaptive": (
-        ppo_loop.adaptive_learning_rate,
-        {
-            "absent": {},
-            "factor_1.5_band_2": {"adapts": (1.5, 2.0)},
-            "factor_1.5_no_band": {"adapts": (1.5, 1.0)},
-            "factor_2_band_2": {"adapts": (2.0, 2.0)},
-            "only_down": {"adapts": (1.5, 2.0, False)},
-            "inverted": {"adapts": (1 / 1.5, 2.0)},
-        },
-    ),
-    "ppo.clip_range.schedule": (ppo_loop.clip_ranges, FALLING_BY_DEFAULT),
-    "ppo.clip_range.schedule.asked": (
-        ppo_loop.requested_clip_ranges,
-        {
-            "absent": {},
-            **FALLING,
-            **{
-                f"{name}_if_learning_rate_too": {**FALLING[name], "falls_with_rate": True}
-                for name in ("by_update", "by_rollout")
-            },
-        },
-    ),
-    "ppo.entropy.schedule": (ppo_loop.entropy_coefficients, {"absent": {}, **FALLING}),
+    },
+    "ppo.entropy.schedule": {"absent": {}, **FALLING},
 }
-
-
-def test_every_variant_of_every_measured_detail_is_here():
-    """The reference loop can be all that the catalogue knows."""
-    assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == {
-        id: set(registry.get(id).variants) for id in KNOWN
-    }
-
-
-@pytest.mark.parametrize(
-    ("id", "variant"), [(id, name) for id, (_, variants) in KNOWN.items() for name in variants]
-)
-def test_a_variant_is_told_apart(id, variant):
-    """What is measured on a loop of one variant is judged to be that variant."""
-    detail = registry.get(id)
-    measure, variants = KNOWN[id]
-    observed = measure(Loop(**variants[variant]), detail.copy_inputs())
-    assert judge_observation(detail, observed).variant_or_reason == variant

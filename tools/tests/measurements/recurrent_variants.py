@@ -1,4 +1,4 @@
-"""Measurements of policies with memory tell every variant apart."""
+"""The variants of policies with memory, and an agent that can be each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from itertools import cycle
 
 import numpy as np
-import pytest
 
-from rlregress.catalogue import registry
-from rlregress.catalogue.judge import judge_observation
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout
 
@@ -134,107 +131,63 @@ class _Script:
         return [next(script) for script in self._scripts]
 
 
-#: detail -> its measurement, and the options with which the reference agent is each variant
-KNOWN = {
-    "recurrent.rollout": (
-        recurrent.rollout,
-        {
-            "reset_at_ends": {},
-            "never_reset": {"resets": NEITHER},
-            "reset_at_rollouts": {"resets": NEITHER, "resets_at_rollouts": True},
-            "reset_at_both": {"resets_at_rollouts": True},
-            "critic_never_reset": {"resets": (True, False)},
-        },
-    ),
-    "recurrent.update": (
-        recurrent.update,
-        {
-            "as_collected": {},
-            "zeros": {"begins": NEITHER},
-            "through_ends": {"ends": NEITHER},
-            "otherwise": {"begins": NEITHER, "ends": NEITHER},
-            "policy_zeros": {"begins": (False, True)},
-            "policy_otherwise": {"begins": (False, True), "ends": (False, True)},
-            "critic_zeros": {"begins": (True, False)},
-            "critic_otherwise": {"begins": (True, False), "ends": (True, False)},
-        },
-    ),
-    "recurrent.minibatches": (
-        recurrent.minibatches,
-        {
-            name: {"order": name}
-            for name in (
-                "in_order_last_dropped",
-                "in_order",
-                "permutation_last_dropped",
-                "permutation",
-                "rotated_cut",
-                "in_order_cut",
-            )
-        },
-    ),
-    "recurrent.padding": (
-        recurrent.padding,
-        {
-            "left_out": {},
-            "counted": {"counted": (True, True, True)},
-            "counted_by_policy": {"counted": (True, False, False)},
-            "counted_by_critic": {"counted": (False, True, False)},
-            "counted_in_statistics": {"counted": (False, False, True)},
-        },
-    ),
-    "recurrent.bootstrap": (
-        recurrent.bootstrap,
-        {
-            "carried": {},
-            "zeros": {"truncation": "zeros", "last": "zeros"},
-            "zeros_at_truncations": {"truncation": "zeros"},
-            "zeros_at_ends": {"last": "zeros"},
-            "value_before": {"truncation": "before"},
-            "value_before_moved": {"truncation": "before", "moves": True},
-        },
-    ),
-    "recurrent.critic": (
-        recurrent.critic,
-        {name: {"critic": name} for name in ("own", "shared", "none")},
-    ),
+#: whose details are all measured, but for those in ``PROBED``
+FAMILIES = ["recurrent"]
+make_agent = Counting
+MEASUREMENTS = {
+    "recurrent.rollout": recurrent.rollout,
+    "recurrent.update": recurrent.update,
+    "recurrent.minibatches": recurrent.minibatches,
+    "recurrent.padding": recurrent.padding,
+    "recurrent.bootstrap": recurrent.bootstrap,
+    "recurrent.critic": recurrent.critic,
+}
+#: detail -> variant -> the options with which the agent is it
+VARIANTS = {
+    "recurrent.rollout": {
+        "reset_at_ends": {},
+        "never_reset": {"resets": NEITHER},
+        "reset_at_rollouts": {"resets": NEITHER, "resets_at_rollouts": True},
+        "reset_at_both": {"resets_at_rollouts": True},
+        "critic_never_reset": {"resets": (True, False)},
+    },
+    "recurrent.update": {
+        "as_collected": {},
+        "zeros": {"begins": NEITHER},
+        "through_ends": {"ends": NEITHER},
+        "otherwise": {"begins": NEITHER, "ends": NEITHER},
+        "policy_zeros": {"begins": (False, True)},
+        "policy_otherwise": {"begins": (False, True), "ends": (False, True)},
+        "critic_zeros": {"begins": (True, False)},
+        "critic_otherwise": {"begins": (True, False), "ends": (True, False)},
+    },
+    "recurrent.minibatches": {
+        name: {"order": name}
+        for name in (
+            "in_order_last_dropped",
+            "in_order",
+            "permutation_last_dropped",
+            "permutation",
+            "rotated_cut",
+            "in_order_cut",
+        )
+    },
+    "recurrent.padding": {
+        "left_out": {},
+        "counted": {"counted": (True, True, True)},
+        "counted_by_policy": {"counted": (True, False, False)},
+        "counted_by_critic": {"counted": (False, True, False)},
+        "counted_in_statistics": {"counted": (False, False, True)},
+    },
+    "recurrent.bootstrap": {
+        "carried": {},
+        "zeros": {"truncation": "zeros", "last": "zeros"},
+        "zeros_at_truncations": {"truncation": "zeros"},
+        "zeros_at_ends": {"last": "zeros"},
+        "value_before": {"truncation": "before"},
+        "value_before_moved": {"truncation": "before", "moves": True},
+    },
+    "recurrent.critic": {name: {"critic": name} for name in ("own", "shared", "none")},
 }
 #: by probes of each framework
 PROBED = {"recurrent.padding.divergence", "recurrent.predict"}
-
-
-def test_every_variant_of_every_measured_detail_is_here():
-    """The reference agent can be all that the catalogue knows."""
-    family = registry.family_details("recurrent")
-    measured = {d.id: set(d.variants) for d in family if d.id not in PROBED}
-    assert {id: set(variants) for id, (_, variants) in KNOWN.items()} == measured
-
-
-@pytest.mark.parametrize(
-    ("id", "variant"), [(id, name) for id, (_, variants) in KNOWN.items() for name in variants]
-)
-def test_a_variant_is_told_apart(id, variant):
-    """What is measured on an agent of one variant is judged to be that variant."""
-    detail = registry.get(id)
-    measure, variants = KNOWN[id]
-    observed = measure(Counting(**variants[variant]), detail.copy_inputs())
-    assert judge_observation(detail, observed).variant_or_reason == variant
-
-
-def test_agents_that_differ_have_no_variant():
-    """A probe of two agents that do not do the same finds no known variant."""
-    detail = registry.get("recurrent.rollout")
-    probe = recurrent.measure_all(recurrent.rollout, Counting(), Counting(resets=NEITHER))
-    assert judge_observation(detail, probe(detail.copy_inputs())).variant is None
-
-
-def test_an_update_of_two_steps_is_no_answer():
-    """A loss cannot be read where the optimiser steps twice."""
-
-    def twice(settings):
-        record = Counting()(settings)
-        record.losses = [1.0, 1.0]
-        return record
-
-    with pytest.raises(RuntimeError, match="expected one step of the optimiser, found 2"):
-        recurrent.padding(twice, registry.get("recurrent.padding").copy_inputs())

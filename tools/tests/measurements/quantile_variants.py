@@ -1,0 +1,70 @@
+"""The variants of values as quantiles, and an agent that can be each."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rlregress.measurements import quantiles
+
+from .reference import QuantileAgent
+
+DISTANCES = {
+    "huber": {},
+    "huber_half": {"threshold": 0.5},
+    "squared": {"threshold": float("inf")},
+    "absolute": {"threshold": 0.0},
+    "huber_unweighted": {"weighs": "one"},
+}
+FRACTIONS = {
+    "midpoints": {},
+    "upper": {"place": 1.0},
+    "lower": {"place": 0.0},
+    "flipped": {"weighs": "flipped"},
+    "equal": {"weighs": "half"},
+}
+REDUCTIONS = {
+    "sum": {},
+    "mean": {"reduction": "mean"},
+    "sum_of_pairs": {"reduction": "sum_of_pairs"},
+    "sum_batch_sum": {"sum_batch": True},
+    "mean_batch_sum": {"reduction": "mean", "sum_batch": True},
+}
+#: whose details are all measured, but for those in ``PROBED``
+FAMILIES = ["qrdqn", "tqc"]
+make_agent = partial(partial, QuantileAgent)
+MEASUREMENTS = {
+    "qrdqn.loss.distance": quantiles.loss_distance,
+    "qrdqn.loss.fractions": quantiles.loss_fractions,
+    "qrdqn.loss.reduction": quantiles.loss_reduction,
+    "qrdqn.target.action": quantiles.target_action,
+    "qrdqn.policy.action": quantiles.greedy_action,
+    "tqc.critic_loss.distance": quantiles.loss_distance,
+    "tqc.critic_loss.fractions": quantiles.loss_fractions,
+    "tqc.critic_loss.reduction": quantiles.loss_reduction,
+    "tqc.critic_loss.networks": quantiles.loss_networks,
+}
+#: detail -> variant -> the options with which the agent is it
+VARIANTS = {
+    "qrdqn.loss.distance": DISTANCES,
+    "qrdqn.loss.fractions": FRACTIONS,
+    "qrdqn.loss.reduction": REDUCTIONS,
+    "qrdqn.target.action": {
+        name: {"chooses_by": name}
+        for name in ("mean", "median", "maximum", "minimum", "double", "each_quantile")
+    },
+    "qrdqn.policy.action": {
+        name: {"chooses_by": name} for name in ("mean", "median", "maximum", "minimum")
+    },
+    "tqc.critic_loss.distance": DISTANCES,
+    "tqc.critic_loss.fractions": FRACTIONS,
+    "tqc.critic_loss.reduction": REDUCTIONS,
+    "tqc.critic_loss.networks": {"mean": {}, "sum": {"sum_networks": True}},
+}
+#: by probes of the one framework that has them
+PROBED = {
+    "qrdqn.quantiles.default",
+    "qrdqn.adam.epsilon",
+    "tqc.target.dropped",
+    "tqc.actor_loss.quantiles",
+    "tqc.quantiles.default",
+}
