@@ -20,9 +20,16 @@ GUARDED = "try:\n  import pandas as pd\nexcept ImportError:\n  raise ImportError
         ("from matplotlib import pyplot\ndef draw(): pyplot.show()", ["draw"]),
         ("import pandas\ndef load(): pandas.read_csv('x')\ndef both(): load()\ndef no(x): x.load()",
          ["load", "both"]),
+        # what runs, and a type checker does not read, or not alone
+        ("import typing\nif not typing.TYPE_CHECKING:\n  import pandas\n"
+         "def f(): x = pandas", ["f"]),
+        ("import typing\nif typing.TYPE_CHECKING: ...\nelse:\n  import pandas\n"
+         "def f(): x = pandas", ["f"]),
+        ("TYPE_CHECKING = True\nif TYPE_CHECKING:\n  import pandas\ndef f(): x = pandas", ["f"]),
         # for annotations, of something else of that name, or private
         ("import pandas\ndef load() -> pandas.DataFrame: ...\ndef f(x: pandas.Series): ...", []),
-        ("if TYPE_CHECKING:\n  import pandas\ndef f(): x: pandas.Series = 1", []),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n  import pandas\n"
+         "def f(): x = pandas", []),
         ("from .pandas import f\ndef g(): f()", []),
         ("import pandas\ndef _load(): pandas.read_csv('x')", []),
         ("import numpy as pandas_\ndef f(): pandas_.zeros(1)", []),
