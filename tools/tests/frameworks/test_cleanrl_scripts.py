@@ -13,7 +13,7 @@ from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
-from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import Walk
+from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import walk
 from rlregress.frameworks.cleanrl.script import AnchorLost
 from rlregress.probing.scripted import counting
 
@@ -71,6 +71,6 @@ def test_a_walk_reads_the_observation_of_a_reset(monkeypatch, with_info):
     if not with_info:
         reset = two.reset
         monkeypatch.setattr(two, "reset", lambda: reset()[0])
-    walked = Walk(two, 2)
+    walked = walk(two, 2)
     assert np.array_equal(walked.observations, [[0, 0], [1, 1], [2, 2]])
     assert np.array_equal(walked.rewards, [[1, 2], [1, 2]])

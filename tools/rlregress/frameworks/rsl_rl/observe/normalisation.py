@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
+from rlregress.measurements import normalisation, normalisation_traps
+from rlregress.measurements.normalisation import Script, Walked, showing
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import linear_layers
 from rlregress.probing.scripted import Scripted, counting
@@ -23,7 +26,7 @@ _NORMALISED = Networks(hidden=[16], normalised=True)
 
 def _showing(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
     """Two environments with the same observations: of one alone advantages have no deviation."""
-    playback = {"observations": observations[:-1], "next_observations": observations[1:], **script}
+    playback = showing(observations, **script)
     further = {} if privileged is None else {"critic": privileged}
     return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
 
@@ -39,16 +42,10 @@ def _trained(observations: Any, privileged: Any = None) -> trainings.AgentTraini
     )
 
 
-def _observations(observations: Any) -> np.ndarray:
-    return np.array(_trained(observations).given)[:, 0]
-
-
-def _large_offset(i: Inputs) -> np.ndarray:
-    signs = np.resize([1.0, -1.0], int(i["count"]))
-    numbers = _observations(i["offset"] + i["spread"] * signs)
-    late = np.abs(numbers[-50:])
-    finite = late[np.isfinite(late)]
-    return np.array([not np.isfinite(numbers).all(), (finite > 3.0).any(), (finite < 0.5).all()])
+def _walk(scripts: Sequence[Script]) -> Walked:
+    (script,) = scripts
+    observations = np.append(script["observations"][0], script["next_observations"])
+    return Walked(np.array(_trained(observations).given), np.zeros((0, 1)))
 
 
 def _default(i: Inputs) -> np.ndarray:
@@ -140,9 +137,9 @@ def _ratio(i: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "normalisation.observation": lambda i: _observations(i["observations"])[1:],
-    "normalisation.observation.clip": lambda i: _observations(i["observations"])[-2:],
-    "normalisation.observation.large_offset": _large_offset,
+    "normalisation.observation": partial(normalisation.observation, _walk),
+    "normalisation.observation.clip": partial(normalisation.last_observations, _walk),
+    "normalisation.observation.large_offset": partial(normalisation_traps.large_offset, _walk),
     "normalisation.default": _default,
     "normalisation.evaluation": _evaluation,
     "normalisation.saved": _saved,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from skrl.resources.preprocessors.torch import RunningStandardScaler
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
+from rlregress.measurements import normalisation
+from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
 from rlregress.probing.driven import fill
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_constant
-from rlregress.probing.scripted import Scripted, counting
+from rlregress.probing.scripted import Scripted, counting, end_after
 
 
 def _rows(numbers: Any) -> torch.Tensor:
@@ -120,29 +123,22 @@ def _count_updates(inputs: Inputs) -> np.ndarray:
 def _terminal_observation(inputs: Inputs) -> np.ndarray:
     x = inputs["observations"]
     steps = len(x) - 1
-    environment = _showing(x, terminated=[0.0] * (steps - 1) + [1.0])
-    training = _off_policy(steps, environment)
+    training = _off_policy(steps, Scripted(**showing(x, terminated=end_after(steps))))
     return training.stored("next_observations")[steps - 1, 0].double().numpy()
 
 
-def _showing(observations: Any, **script: Any) -> Scripted:
-    """A reset gives observations[0], and step t gives [t + 1]."""
-    return Scripted(observations=observations[:-1], next_observations=observations[1:], **script)
-
-
-def _default(kind: str, steps: list[int], inputs: Inputs) -> np.ndarray:
-    """Return the policy's input, and the stored reward, by default."""
-    numbers: list[float] = []
-    rows = len(inputs["rewards"])
-    environment = _showing(np.append(0.0, inputs["observations"]), rewards=inputs["rewards"])
+def _walk_default(kind: str, scripts: Sequence[Script]) -> Walked:
+    """Return the policy's inputs, and the stored rewards, by default."""
+    numbers: list[np.ndarray] = []
+    (script,) = scripts
+    rows = count_steps(script)
     never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
-    training = Training(kind, environment, rows=rows + 1, **never)
+    training = Training(kind, Scripted(**script), rows=rows + 1, **never)
     policy = training.models["policy"]
-    watch(policy, lambda acted, _: numbers.append(float(compat.observations(acted)[0, 0])))
+    watch(policy, lambda acted, _: numbers.append(compat.observations(acted)[0].double().numpy()))
     # one step more, so that the last observation is acted on
     training.run(rows + 1)
-    rewards = training.stored("rewards")[:rows, 0, 0].double().numpy()
-    return np.concatenate([np.array(numbers)[1:][steps], rewards[steps]])
+    return Walked(np.array(numbers), training.stored("rewards")[:rows, 0].double().numpy())
 
 
 PROBES: Mapping[str, Probe] = {
@@ -155,8 +151,10 @@ PROBES: Mapping[str, Probe] = {
     "normalisation.observation.clip": _clip,
     "normalisation.fixed.epsilon": _epsilon_with_fixed_statistics,
     "normalisation.terminal_observation": _terminal_observation,
-    "normalisation.default": lambda i: _default("ppo", [3, -1], i),
-    "normalisation.default.off_policy": lambda i: _default("sac", [-2, -1], i),
+    "normalisation.default": partial(normalisation.default, partial(_walk_default, "ppo")),
+    "normalisation.default.off_policy": partial(
+        normalisation.default_off_policy, partial(_walk_default, "sac")
+    ),
 }
 _BY_BATCHES = "moves statistics with the batches of updates (normaliser.statistics)"
 ABSENT: Mapping[str, str] = {

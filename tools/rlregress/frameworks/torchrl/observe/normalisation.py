@@ -6,7 +6,7 @@ PPO program's ``make_env`` puts around an environment, and the SAC program's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -19,68 +19,50 @@ from rlregress.frameworks.torchrl.api import RewardNormalizer, TensorDict, VecNo
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
     Trained,
     make_script_environment,
-    rewards,
-    showing,
     through,
     transformed,
     walk,
+    walk_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.frameworks.torchrl.scripted_environments import registered
+from rlregress.measurements import normalisation
+from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
 
-
-def _library(observations: Any) -> np.ndarray:
-    environment = transformed(showing(observations), VecNorm(in_keys=["observation"]))
-    return walk(environment, len(observations) - 1)
+#: of a walk that reads observations, or rewards, alone
+_NONE = np.zeros((0, 1))
 
 
-def _script(observations: Any) -> np.ndarray:
-    return walk(make_script_environment(showing(observations)), len(observations) - 1)
+def _walk_script(scripts: Sequence[Script]) -> Walked:
+    (script,) = scripts
+    return walk(make_script_environment(script), count_steps(script))
 
 
-def _stream(observations: Any) -> np.ndarray:
-    return through([VecNorm(in_keys=["observation"])], "observation", observations)
+def _stream(transforms: Sequence[Any], scripts: Sequence[Script]) -> Walked:
+    """Pass the observations of a long script through transforms alone."""
+    (script,) = scripts
+    numbers = [script["observations"][0], *script["next_observations"]]
+    return Walked(through(transforms, "observation", numbers)[:, None], _NONE)
 
 
-def _script_stream(observations: Any) -> np.ndarray:
+def _stream_library(scripts: Sequence[Script]) -> Walked:
+    return _stream([VecNorm(in_keys=["observation"])], scripts)
+
+
+def _stream_script(scripts: Sequence[Script]) -> Walked:
     environment = make_script_environment(showing([0.0, 0.0]))
-    ours = [t for t in environment.transform if "observation" in t.in_keys]
-    return through(ours, "observation", observations)
+    return _stream([t for t in environment.transform if "observation" in t.in_keys], scripts)
 
 
-def _still(i: Inputs) -> np.ndarray:
-    return np.append(np.zeros(int(i["still"])), i["last"])
-
-
-def _paying(i: Inputs) -> dict[str, Any]:
-    ends = {key: i[key] for key in ("terminated", "truncated") if key in i}
-    return {"rewards": i["rewards"], **ends}
-
-
-def _rewards(i: Inputs) -> np.ndarray:
-    environment = transformed(_paying(i), VecNorm(in_keys=["reward"]))
-    return rewards(environment, len(i["rewards"]))
-
-
-def _script_rewards(i: Inputs) -> np.ndarray:
-    return rewards(make_script_environment(_paying(i)), len(i["rewards"]))
-
-
-def _trainer_rewards(i: Inputs) -> np.ndarray:
-    normaliser = RewardNormalizer()
-    normalised = []
-    for reward in i["rewards"]:
+def _walk_trainer(scripts: Sequence[Script]) -> Walked:
+    normaliser, normalised = RewardNormalizer(), []
+    for reward in scripts[0]["rewards"]:
         batch = TensorDict({"next": {"reward": torch.tensor([[reward]])}}, [1])
         normaliser.update_reward_stats(batch)
-        normalised.append(float(normaliser.normalize_reward(batch)["next", "reward"]))
-    return np.array(normalised)
-
-
-def _long(i: Inputs) -> dict[str, Any]:
-    """Only the end of a long list of rewards, for an environment that scales none."""
-    return {"rewards": i["rewards"][-4:]}
+        normalised.append([float(normaliser.normalize_reward(batch)["next", "reward"])])
+    return Walked(_NONE, np.array(normalised))
 
 
 def _episode_return(i: Inputs) -> float:
@@ -90,22 +72,12 @@ def _episode_return(i: Inputs) -> float:
     return float(environment.rollout(length)["next", "episode_reward"][-1])
 
 
-def _default(i: Inputs) -> np.ndarray:
-    x = np.append(0.0, i["observations"])
-    rollout = make_script_environment(showing(x, rewards=i["rewards"])).rollout(len(x) - 1)["next"]
-    observed = [rollout[key][[3, -1], 0] for key in ("observation", "reward")]
-    return torch.cat(observed).double().numpy()
-
-
-def _default_off_policy(i: Inputs) -> np.ndarray:
-    program = programs.load("sac", "utils")
-    x = np.append(0.0, i["observations"])
-    with registered(partial(Scripted, **showing(x, rewards=i["rewards"]))) as name:
+def _walk_off_policy(scripts: Sequence[Script]) -> Walked:
+    program, (script,) = programs.load("sac", "utils"), scripts
+    with registered(partial(Scripted, **script)) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
-        rollout = environment.rollout(len(x) - 1)["next"]
-    observed = [rollout[key][[-2, -1], 0] for key in ("observation", "reward")]
-    return torch.cat(observed).double().numpy()
+        return walk(environment, count_steps(script))
 
 
 def _evaluation(i: Inputs) -> np.ndarray:
@@ -118,7 +90,7 @@ def _evaluation(i: Inputs) -> np.ndarray:
     environment.train()
     walk(environment, len(training) - 1)
     environment.eval()
-    return walk(environment, len(evaluation) - 1)
+    return walk(environment, len(evaluation) - 1).observations[:, 0]
 
 
 def _trained(i: Inputs) -> Trained:
@@ -137,41 +109,44 @@ def _saved(i: Inputs) -> np.ndarray:
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
         )
-        return walk(program.make_render_env(spec), len(i["evaluation"]) - 1)
+        walked = walk(program.make_render_env(spec), len(i["evaluation"]) - 1)
+        return walked.observations[:, 0]
 
 
+_MEASUREMENTS = normalisation.MEASUREMENTS
+_DEFAULTS = ("normalisation.default", "normalisation.default.off_policy")
+#: too long for an environment
+_STREAMS = (
+    "normalisation.observation.epsilon",
+    "normalisation.observation.clip",
+    "normalisation.observation.statistics",
+)
 PROBES: Mapping[tuple[str, str], Raw] = {
-    ("normalisation.observation", "library"): lambda i: _library(i["observations"])[1:],
-    ("normalisation.observation", "script"): lambda i: _script(i["observations"])[1:],
-    ("normalisation.observation.epsilon", "library"): lambda i: _stream(_still(i))[-1],
-    ("normalisation.observation.epsilon", "script"): lambda i: _script_stream(_still(i))[-1],
-    ("normalisation.observation.clip", "library"): (lambda i: _stream(i["observations"])[-2:]),
-    ("normalisation.observation.clip", "script"): (
-        lambda i: _script_stream(i["observations"])[-2:]
-    ),
-    ("normalisation.observation.statistics", "library"): (
-        lambda i: _stream(i["observations"])[[0, 1, 2, 50, 199]]
-    ),
-    ("normalisation.observation.statistics", "script"): (
-        lambda i: _script_stream(i["observations"])[[0, 1, 2, 50, 199]]
-    ),
-    ("normalisation.order", "script"): lambda i: _script(i["observations"])[1:],
-    ("normalisation.reward", "library"): lambda i: _rewards(i)[1:],
-    ("normalisation.reward", "trainer"): lambda i: _trainer_rewards(i)[1:],
-    ("normalisation.reward", "script"): lambda i: _script_rewards(i)[1:],
-    ("normalisation.reward.reset", "library"): lambda i: _rewards(i)[1:],
-    ("normalisation.reward.reset", "script"): lambda i: _script_rewards(i)[1:],
+    **{
+        (id, "library"): partial(measure, walk_normalised)
+        for id, measure in normalisation.MEASUREMENTS.items()
+        if id not in ("normalisation.order", *_DEFAULTS)
+    },
+    **{
+        (id, "script"): partial(measure, _walk_script)
+        for id, measure in normalisation.MEASUREMENTS.items()
+    },
+    **{(id, "library"): partial(_MEASUREMENTS[id], _stream_library) for id in _STREAMS},
+    **{(id, "script"): partial(_MEASUREMENTS[id], _stream_script) for id in _STREAMS},
+    ("normalisation.reward", "trainer"): partial(normalisation.reward, _walk_trainer),
     ("normalisation.reward.clip", "library"): (
         lambda i: through([VecNorm(in_keys=["reward"])], "reward", i["rewards"])[-2:]
     ),
-    ("normalisation.reward.clip", "script"): lambda i: _script_rewards(_long(i))[-2:],
-    ("normalisation.reward.first", "library"): lambda i: _rewards(i)[:1],
-    ("normalisation.reward.first", "script"): lambda i: _script_rewards(i)[:1],
-    ("normalisation.reward.discount", "library"): lambda i: _rewards(i)[1:],
-    ("normalisation.reward.discount", "script"): lambda i: _script_rewards(i)[1:],
+    # the end alone: the environment scales no rewards
+    ("normalisation.reward.clip", "script"): (
+        lambda i: normalisation.last_rewards(_walk_script, {"rewards": i["rewards"][-4:]})
+    ),
+    ("normalisation.reward.discount", "library"): partial(normalisation.reward, walk_normalised),
+    ("normalisation.reward.discount", "script"): partial(normalisation.reward, _walk_script),
     ("normalisation.episode_return", "script"): _episode_return,
-    ("normalisation.default", "script"): _default,
-    ("normalisation.default.off_policy", "script"): _default_off_policy,
+    ("normalisation.default.off_policy", "script"): partial(
+        normalisation.default_off_policy, _walk_off_policy
+    ),
     ("normalisation.evaluation", "library"): _evaluation,
     ("normalisation.evaluation", "script"): lambda i: _trained(i).evaluated,
     ("normalisation.saved", "script"): _saved,

@@ -7,7 +7,7 @@ detail asks for the recommended component.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,38 +16,21 @@ from rlregress.frameworks.torchrl.api import (
     LazyTensorStorage,
     ObservationNorm,
     RewardClipping,
-    SerialEnv,
     TensorDict,
     TensorDictReplayBuffer,
-    TransformedEnv,
     VecNorm,
     VecNormV2,
 )
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    showing,
     transformed,
-    walk,
+    walk_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.measurements import normalisation_traps as traps
+from rlregress.measurements.normalisation import showing
 from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import Scripted
 
 _KEYS = ["observation"]
-
-
-def _terminal_statistics(i: Inputs) -> np.ndarray:
-    x, terminal = i["observations"], int(i["terminal"])
-    following = np.delete(x[1:], terminal)
-    ends = np.arange(1, len(x) - 1) == terminal
-    before = np.where(np.roll(ends, 1), x[terminal + 1], x[0])
-    environment = transformed(
-        {"observations": before, "next_observations": following, "terminated": ends},
-        VecNorm(in_keys=_KEYS),
-    )
-    rollout = environment.rollout(len(following), break_when_any_done=False)
-    reset, after = rollout["observation"][-2:-1], rollout["next", "observation"][-2:]
-    return torch.cat([reset, after])[:, 0].double().numpy()
 
 
 def _replay(i: Inputs) -> torch.Tensor:
@@ -58,24 +41,7 @@ def _replay(i: Inputs) -> torch.Tensor:
     return buffer[torch.tensor([1, 2])]["observation"][:, 0]
 
 
-def _alternating(i: Inputs, **options: Any) -> np.ndarray:
-    signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
-    x = i["offset"] + i["spread"] * signs
-    return walk(transformed(showing(x), VecNormV2(in_keys=_KEYS, **options)), len(x) - 1)
-
-
-def _large_offset(i: Inputs) -> np.ndarray:
-    normalised = _alternating(i, decay=1.0)
-    late = np.abs(normalised[-50:][np.isfinite(normalised[-50:])])
-    broken = not np.all(np.isfinite(normalised))
-    return np.array([broken, np.max(late) > 3.0, np.max(late) < 0.5])
-
-
-def _environments(i: Inputs) -> np.ndarray:
-    both = [lambda x=i[name]: wrapped(Scripted(**showing(x))) for name in ("first", "second")]
-    environment = TransformedEnv(SerialEnv(2, both), VecNormV2(in_keys=_KEYS, decay=1.0))
-    rollout = environment.rollout(len(i["first"]) - 1)
-    return rollout["next", "observation"].double().numpy().reshape(-1)
+_walk_unforgetting = partial(walk_normalised, norm=VecNormV2, decay=1.0)
 
 
 def _epsilon_with_fixed_statistics(i: Inputs) -> torch.Tensor:
@@ -100,11 +66,17 @@ def _one_sided(i: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[tuple[str, str], Raw] = {
-    ("normalisation.terminal_observation.statistics", "library"): _terminal_statistics,
+    ("normalisation.terminal_observation.statistics", "library"): partial(
+        traps.terminal_statistics, walk_normalised
+    ),
     ("normalisation.replay", "library"): _replay,
-    ("normalisation.observation.early_scale", "library"): lambda i: _alternating(i)[-2:],
-    ("normalisation.observation.large_offset", "library"): _large_offset,
-    ("normalisation.environments", "library"): _environments,
+    ("normalisation.observation.early_scale", "library"): partial(
+        traps.early_scale, partial(walk_normalised, norm=VecNormV2)
+    ),
+    ("normalisation.observation.large_offset", "library"): partial(
+        traps.large_offset, _walk_unforgetting
+    ),
+    ("normalisation.environments", "library"): partial(traps.environments, _walk_unforgetting),
     ("normalisation.fixed.epsilon", "library"): _epsilon_with_fixed_statistics,
     ("normalisation.reward_clip.one_sided", "library"): _one_sided,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gymnasium
@@ -15,38 +15,23 @@ from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.slices import run
 from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced
-from rlregress.probing.interface import Inputs
+from rlregress.measurements.normalisation import Script, Walked, count_steps
 from rlregress.probing.scripted import Scripted
 
 _ENVIRONMENT = "Playback-v0"
 
 
-def alternating(i: Inputs) -> np.ndarray:
-    """``count`` numbers, in turn ``spread`` above and below ``offset``."""
-    signs = np.where(np.arange(int(i["count"])) % 2, -1.0, 1.0)
-    return i["offset"] + i["spread"] * signs
-
-
-def _playback(
-    observations: Sequence[float] = (0.0, 0.0), resets: Sequence[float] = (0.0,), **script: Any
-) -> Scripted:
-    """The first reset gives observations[0], step t [t + 1], a reset after it ``resets[t]``."""
-    following = np.asarray(observations[1:])
-    before = [observations[0], *np.resize(resets, len(following))]
-    return Scripted(observations=before, next_observations=following, **{"rewards": 0.0, **script})
-
-
 @contextlib.contextmanager
-def playing(*playbacks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the variables with which a script's statements make environments that play these.
+def playing(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
+    """Yield the variables with which a script's statements make environments of these.
 
-    The first environment that it makes plays the first playback, and so on.
+    The first environment that it makes has the first script, and so on.
     """
-    playbacks_left = [dict(playback) for playback in playbacks]
+    scripts_left = list(scripts)
 
     def make(id: str, **_: Any) -> Scripted:
         del id
-        return _playback(**playbacks_left.pop(0))
+        return Scripted(**scripts_left.pop(0))
 
     old = oldgym.modules(make, lambda *_: None)
     classes = {
@@ -63,22 +48,22 @@ def playing(*playbacks: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield {**classes, "old_gym": old["gym"]}
 
 
-def environments(
+def _environments(
     source: Source,
-    *playbacks: Mapping[str, Any],
+    scripts: Sequence[Script],
     script: str = "ppo_continuous_action",
     **flags: Any,
 ) -> Any:
-    """The environments of a script around these playbacks, ready to be walked through."""
+    """The environments of CleanRL's script around those of ours, ready to be walked through."""
     program = source.script(script)
     place = program.bound("environments", "envs", "env")
-    with playing(*playbacks) as variables:
+    with playing(scripts) as variables:
         args = arguments(
             program,
             **{
                 "env_id": _ENVIRONMENT,
                 "gym_id": _ENVIRONMENT,
-                "num_envs": len(playbacks),
+                "num_envs": len(scripts),
                 "capture_video": False,
                 **flags,
             },
@@ -90,30 +75,26 @@ def environments(
         return run(place, variables).any("envs", "env")
 
 
-class Walk:
-    """A reset and some steps of a script's environments, with actions of 0.
+def walk(environments: Any, steps: int) -> Walked:
+    """Reset a script's environments and step them with actions of 0."""
+    count = getattr(environments, "num_envs", 1)
+    observations: list[Any] = [_reset(environments)]
+    rewards: list[Any] = []
+    returns: list[float] = []
+    for _ in range(steps):
+        action = np.zeros((count, 1), dtype=np.float32)
+        # 0.4.8 hands tensors to its vectorised environments
+        is_old = hasattr(environments, "step_async") and hasattr(environments, "device")
+        outcome = environments.step(torch.as_tensor(action) if is_old else action)
+        observations.append(outcome[0])
+        rewards.append(outcome[1])
+        returns += _returns(outcome[-1])
+    return Walked(_table(observations, count), _table(rewards, count), returns)
 
-    Attributes:
-        observations: what an agent is given, [steps + 1, environments], that of the reset first.
-        rewards: [steps, environments].
-        returns: of the episodes that ended, as reported.
-    """
 
-    def __init__(self, environments: Any, steps: int) -> None:
-        count = getattr(environments, "num_envs", 1)
-        observations: list[Any] = [_reset(environments)]
-        rewards: list[Any] = []
-        self.returns: list[float] = []
-        for _ in range(steps):
-            action = np.zeros((count, 1), dtype=np.float32)
-            # 0.4.8 hands tensors to its vectorised environments
-            is_old = hasattr(environments, "step_async") and hasattr(environments, "device")
-            outcome = environments.step(torch.as_tensor(action) if is_old else action)
-            observations.append(outcome[0])
-            rewards.append(outcome[1])
-            self.returns += _returns(outcome[-1])
-        self.observations = _table(observations, count)
-        self.rewards = _table(rewards, count) if rewards else np.zeros((0, count))
+def walk_normalised(source: Source, scripts: Sequence[Script], **options: Any) -> Walked:
+    """See ``measurements.normalisation.Walk``."""
+    return walk(_environments(source, scripts, **options), count_steps(scripts[0]))
 
 
 def _reset(environments: Any) -> Any:

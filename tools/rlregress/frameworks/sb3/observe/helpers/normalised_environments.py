@@ -2,52 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import gyms
+from rlregress.measurements.normalisation import Script, Walked, count_steps
 from rlregress.probing.scripted import Scripted
 
 
-class Walk(NamedTuple):
-    """Observations and rewards of a vectorised environment.
-
-    Attributes:
-        observations: [T + 1, environments], that of the reset first.
-        rewards: [T, environments].
-    """
-
-    observations: np.ndarray
-    rewards: np.ndarray
+def normalised(*scripts: Script, **options: Any) -> VecNormalize:
+    """Environments of these scripts side by side, within VecNormalize and its defaults."""
+    return VecNormalize(gyms.side_by_side(*(Scripted(**own) for own in scripts)), **options)
 
 
-def showing(observations: Any, **script: Any) -> Scripted:
-    """An environment whose reset gives observations[0] and whose step t gives [t + 1].
-
-    Another reset, after an end at step t, gives ``resets[t]``, by default observations[t].
-    """
-    resets = script.pop("resets", np.asarray(observations)[:-1])
-    return Scripted(observations=resets, next_observations=np.asarray(observations)[1:], **script)
-
-
-def paying(rewards: Any, **script: Any) -> Scripted:
-    """An environment with these rewards, one a step, and observations of 0."""
-    return Scripted(observations=0.0, next_observations=0.0, rewards=rewards, **script)
-
-
-def vectorised(*environments: Any) -> DummyVecEnv:
-    """Environments side by side."""
-    return gyms.side_by_side(*environments)
-
-
-def normalised(*environments: Any, **options: Any) -> VecNormalize:
-    """Environments side by side, within VecNormalize and its defaults."""
-    return VecNormalize(vectorised(*environments), **options)
-
-
-def walk(environment: Any, steps: int) -> Walk:
+def walk(environment: Any, steps: int) -> Walked:
     """Reset a vectorised environment and step it with actions of 0."""
     actions = np.zeros((environment.num_envs, *environment.action_space.shape), dtype=np.float32)
     observations, rewards = [environment.reset()], []
@@ -55,4 +26,9 @@ def walk(environment: Any, steps: int) -> Walk:
         observation, reward, _, _ = environment.step(actions)
         observations.append(observation)
         rewards.append(reward)
-    return Walk(np.stack(observations)[..., 0], np.array(rewards))
+    return Walked(np.stack(observations)[..., 0], np.array(rewards))
+
+
+def walk_normalised(scripts: Sequence[Script]) -> Walked:
+    """See ``measurements.normalisation.Walk``."""
+    return walk(normalised(*scripts), count_steps(scripts[0]))

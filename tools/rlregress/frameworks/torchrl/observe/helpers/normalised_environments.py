@@ -12,38 +12,41 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl import programs
-from rlregress.frameworks.torchrl.api import TensorDict, TransformedEnv
+from rlregress.frameworks.torchrl.api import SerialEnv, TensorDict, TransformedEnv, VecNorm
 from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, box, policy, v_network
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.scripted_environments import REGISTERED, registered, wrapped
+from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
 from rlregress.probing.scripted import Scripted
 
 
-def showing(observations: Any, **playback: Any) -> dict[str, Any]:
-    """Return a playback whose reset gives observations[0] and whose step t gives [t + 1]."""
-    x = np.asarray(observations)
-    return {"observations": x[:-1], "next_observations": x[1:], **playback}
-
-
-def transformed(playback: dict[str, Any], *transforms: Any) -> TransformedEnv:
-    """A playback within transforms."""
-    environment = TransformedEnv(wrapped(Scripted(**playback)))
+def transformed(script: Script, *transforms: Any) -> TransformedEnv:
+    """An environment of a script within transforms."""
+    environment = TransformedEnv(wrapped(Scripted(**script)))
     for transform in transforms:
         environment.append_transform(transform)
     return environment
 
 
-def walk(environment: Any, steps: int) -> np.ndarray:
-    """Observations of a reset and the steps after it, [steps + 1]; no end among them."""
+def walk(environment: Any, steps: int) -> Walked:
+    """Walk through an environment, or through several side by side."""
     rollout = environment.rollout(steps, break_when_any_done=False)
-    first = rollout["observation"][:1]
-    return torch.cat([first, rollout["next", "observation"]])[:, 0].double().numpy()
+    last = rollout["next", "observation"][..., -1:, :]
+    observations = torch.cat([rollout["observation"], last], -2)
+    tables = (observations, rollout["next", "reward"])
+    # environments are the first dimension, where there are several
+    shown, paid = (own.movedim(-2, 0).reshape(own.shape[-2], -1).double().numpy() for own in tables)
+    return Walked(shown, paid)
 
 
-def rewards(environment: Any, steps: int) -> np.ndarray:
-    """Rewards of the first steps, [steps], through any end of an episode."""
-    rollout = environment.rollout(steps, break_when_any_done=False)
-    return rollout["next", "reward"][:, 0].double().numpy()
+def walk_normalised(scripts: Sequence[Script], norm: Any = VecNorm, **options: Any) -> Walked:
+    """See ``measurements.normalisation.Walk``."""
+    makers = [lambda own=script: wrapped(Scripted(**own)) for script in scripts]
+    environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
+    normalised = TransformedEnv(environment)
+    for key in ("observation", "reward"):
+        normalised.append_transform(norm(in_keys=[key], **options))
+    return walk(normalised, count_steps(scripts[0]))
 
 
 def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
@@ -57,9 +60,9 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
     return np.array(passed)
 
 
-def make_script_environment(playback: dict[str, Any]) -> Any:
+def make_script_environment(script: Script) -> Any:
     """The environment of the PPO program, made by its own function."""
-    with registered(partial(Scripted, **playback, dtype=np.float64)) as name:
+    with registered(partial(Scripted, **script, dtype=np.float64)) as name:
         return programs.load("ppo", "utils_mujoco").make_env(name)
 
 
@@ -83,7 +86,7 @@ class Trained:
         checkpoint: what the program saved.
     """
 
-    def __init__(self, training: Any, evaluation: dict[str, Any]) -> None:
+    def __init__(self, training: Any, evaluation: Script) -> None:
         from rlregress.frameworks.torchrl.api import IndependentNormal
 
         program = programs.load("ppo", "ppo_mujoco")
