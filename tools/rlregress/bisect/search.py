@@ -291,7 +291,7 @@ class Search:
     @cached_property
     def _below(self) -> list[str]:
         """Return the installed base of versions that are overlays."""
-        digests = [str(sorted(state.digests(adapter).items())) for adapter in self.adapters]
+        digests = [str(sorted(state.digests_by_file(adapter).items())) for adapter in self.adapters]
         return [*installed.pins(), *digests]
 
     def prepare_version(self, version: RequestedVersion) -> Checked:
@@ -390,7 +390,7 @@ def search_releases(
         steps: list[ChangedAt] = []
         count = 0
         for package in needed:
-            dates = versions.dates(package)
+            dates = versions.dates_by_release(package)
             releases = versions.releases(package, old[package], new[package], dates, python)
             row = [world({**other_pins, package: release}) for release in releases]
             count += len(row)
@@ -504,7 +504,7 @@ def search_commits(
         count, merged = 0, ""
         result: Bisected | None = None
         while True:
-            history = list(revisions.history(repository, old, new, first_parent).items())
+            history = list(revisions.parents_by_commit(repository, old, new, first_parent).items())
             numbers = {name: number for number, (name, _) in enumerate(history)}
             row = [candidate(name) for name, _ in history]
             count += len(row)

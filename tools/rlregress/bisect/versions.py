@@ -137,8 +137,8 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
     return rows if rows[0] == old else rows[::-1]
 
 
-def dates(package: str) -> dict[str, str]:
-    """Release -> the day on which it was published, as the index says; empty if it does not."""
+def dates_by_release(package: str) -> dict[str, str]:
+    """Return release -> the day of its publication; empty if the index does not name it."""
     path = cached_folders.cache() / "releases" / f"{package}.dates.json"
     request = Request(f"{installer.index()}/{package}/", headers={"Accept": _JSON})
     with suppress(OSError, ValueError):

@@ -228,7 +228,7 @@ def _build_row(nights: Sequence[NightlyRun], history_name: str, history: _Histor
     # an undecided night does not end a regression
     if conclusive and [*conclusive.values()][-1] == REGRESSED:
         verdict = REGRESSED
-    means = _nightly_means(history)
+    means = _means_by_night(history)
     shift = None
     if verdict in (REGRESSED, IMPROVED):
         shift = _date_shift(nights, history, conclusive, verdict, means)
@@ -245,7 +245,7 @@ def _build_row(nights: Sequence[NightlyRun], history_name: str, history: _Histor
     )
 
 
-def _nightly_means(history: _History) -> dict[int, float]:
+def _means_by_night(history: _History) -> dict[int, float]:
     """Return the mean of each night; a failed run counts as the lowest return of all nights."""
     finite = [value for values in history.numbers.values() for value in values if value is not None]
     failed = [min(finite)] if finite and history.measure == "returns" else []

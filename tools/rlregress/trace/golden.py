@@ -311,7 +311,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _owners() -> Mapping[str, Sequence[str]]:
+def _distributions_by_module() -> Mapping[str, Sequence[str]]:
     # reads the lists of files of all that is installed
     return importlib.metadata.packages_distributions()
 
@@ -321,7 +321,7 @@ _version = functools.cache(importlib.metadata.version)
 
 def _versions(trace: Trace) -> dict[str, str]:
     """Return the versions of Python and of all distributions that the training imported."""
-    owners = _owners()
+    owners = _distributions_by_module()
     names = {name for top in trace.header["distributions_imported"] for name in owners.get(top, ())}
     versions = {name: _version(name) for name in sorted(names)}
     return {"python": trace.header["versions"]["python"], **versions}

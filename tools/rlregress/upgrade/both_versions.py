@@ -42,7 +42,7 @@ class ExecutedCode:
     traces: Traces = field(default_factory=lambda: ({}, {}))
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
-    def headers(self, key: str) -> dict[str, set[str]]:
+    def header_values(self, key: str) -> dict[str, set[str]]:
         """Return training -> what its new trace's header lists under a key."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
@@ -139,10 +139,10 @@ class BothVersions:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
         inventory = self.inventory
         used = {
-            name: imported | ran.headers("opened").get(name, set())
-            for name, imported in ran.headers("imported").items()
+            name: imported | ran.header_values("opened").get(name, set())
+            for name, imported in ran.header_values("imported").items()
         }
-        packages = ran.headers("distributions_imported")
+        packages = ran.header_values("distributions_imported")
         return [
             *self.list_pieces(self.find_executions(pieces, ran.traces, {}), ran),
             *entries.name_distributions(

@@ -169,7 +169,10 @@ def _judge_upgrade(
         {training.name: training.new for training in result.traced}
     ).one_way()
     return replace(
-        result, frameworks=judged, differing=state.differing(old, new), one_way=tuple(one_way)
+        result,
+        frameworks=judged,
+        differing=state.versions_by_package(old, new),
+        one_way=tuple(one_way),
     )
 
 
@@ -512,7 +515,7 @@ def _list_executed_files(adapter: Adapter, ran: Sequence[ExecutedCode]) -> list[
     return [
         file
         for executed in ran
-        for files in executed.headers("functions").values()
+        for files in executed.header_values("functions").values()
         for file in files
         if file.partition("/")[0] in adapter.framework.modules
     ]

@@ -66,7 +66,7 @@ def repeat_calls(
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
     executing = map_trainings({name: traces[name] for name in by_name})
-    uses = _uses(executed, read_users(tuple(folders)), executing)
+    uses = _pieces_by_function(executed, read_users(tuple(folders)), executing)
     functions_of = _functions_to_call(executed, uses)
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
@@ -124,7 +124,7 @@ def _name_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "differs": {**differs, "path": f"{row['name']}: {differs['path']}"}}
 
 
-def _uses(
+def _pieces_by_function(
     pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
 ) -> dict[_Key, list[Changed]]:
     """Return executed function -> pieces that give another value to names that it reads."""

@@ -189,7 +189,7 @@ def compare_framework(
         ),
         executions=tuple(executions),
         culprits=culprits_by_training,
-        hunks=attribution.pair_lines(functions, recordings.map_executed_lines(new)),
+        hunks=attribution.pair_lines(functions, recordings.executed_lines_by_file(new)),
         costs=measured_costs,
     )
     return described, ran

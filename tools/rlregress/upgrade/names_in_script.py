@@ -155,7 +155,7 @@ def find_unused(
                 foreign = _INSTALLED & {*folder.parts}
                 if not foreign or any(module in text for text in files for module in modules):
                     texts += files
-        heirs = _heirs(path for root in roots for path in below(root) if path.suffix == ".py")
+        heirs = _subclasses(path for root in roots for path in below(root) if path.suffix == ".py")
         written = set(_WORD.findall(b"\n".join(texts)))
         words_of = {name: _words(name, heirs) for name in names}
         return frozenset(name for name, words in words_of.items() if words and not words & written)
@@ -206,7 +206,7 @@ def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
     return set() if last.startswith("__") else {last.encode()}
 
 
-def _heirs(files: Iterable[Path]) -> dict[str, set[str]]:
+def _subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
     """Return class -> classes that derive from it, and its other names."""
     heirs: dict[str, set[str]] = {}
     for path in files:

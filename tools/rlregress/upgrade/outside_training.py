@@ -56,7 +56,7 @@ def load(path: Path | None = None) -> tuple[Outside, ...]:
 def reasons(
     names: Collection[str], executed: Collection[str], entries: Sequence[Outside]
 ) -> dict[str, str]:
-    """Name -> why it is outside of training, of those that nothing executed.
+    """Return name -> why it is outside of training, where nothing executed it.
 
     Args:
         names: "<file> <qualified name>" of all changed pieces that can have an effect.

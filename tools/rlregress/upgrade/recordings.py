@@ -319,8 +319,8 @@ def find_culprits(
     }
 
 
-def map_executed_lines(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
-    """File -> lines that trainings executed."""
+def executed_lines_by_file(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
+    """Return file -> the lines that trainings executed."""
     hit: dict[str, set[int]] = {}
     for trace in traces.values():
         for file, (lines, _) in trace.header.get("lines", {}).items():

@@ -51,8 +51,10 @@ def commit(repository: Path, revision: str) -> str:
         ) from None
 
 
-def history(repository: Path, old: str, new: str, first_parent: bool) -> dict[str, tuple[str, ...]]:
-    """Commits that follow one commit, up to another -> their parents; the old one leads.
+def parents_by_commit(
+    repository: Path, old: str, new: str, first_parent: bool
+) -> dict[str, tuple[str, ...]]:
+    """Return commit -> its parents, from the old commit to those that lead to the new one.
 
     Parents come first, and those that do not follow the old commit are left out.
 

@@ -55,7 +55,7 @@ def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, Exec
         ),
         executions=tuple(executions),
         culprits=culprits_by_training,
-        hunks=attribution.pair_lines(functions, recordings.map_executed_lines(traces[1])),
+        hunks=attribution.pair_lines(functions, recordings.executed_lines_by_file(traces[1])),
         names=_find_missing_names(both, compared_script),
         costs=costs,
     )

@@ -20,7 +20,7 @@ from rlregress.upgrade import closures
 from rlregress.upgrade.prepared_versions import PreparedVersion
 
 
-def differing(
+def versions_by_package(
     old_version: PreparedVersion, new_version: PreparedVersion
 ) -> dict[str, tuple[str, str]]:
     """Return package -> both versions, of packages that differ and are on both."""
@@ -38,7 +38,7 @@ def digest_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
     elif prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
-            parts += [f"{k} {v}" for k, v in sorted(digests(adapter).items())]
+            parts += [f"{k} {v}" for k, v in sorted(digests_by_file(adapter).items())]
     return "\n".join(parts)
 
 
@@ -68,8 +68,8 @@ def _stamps(folder: Path) -> list[str]:
     return stamps
 
 
-def digests(adapter: Adapter) -> dict[str, str]:
-    """File -> digest of a framework's installed source; of one that is not there, why."""
+def digests_by_file(adapter: Adapter) -> dict[str, str]:
+    """Return file -> digest of a framework's source, or why it is not there."""
     try:
         return identity.sources(adapter)
     except UserError as error:

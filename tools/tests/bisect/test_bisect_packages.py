@@ -34,7 +34,7 @@ def bisect(tmp_path, monkeypatch, capsys):
         monkeypatch.setenv(f"{tool}_FIND_LINKS", str(tmp_path / "wheels"))
         monkeypatch.setenv(f"{tool}_NO_INDEX", "1")
     # a folder of wheels does not say when they came
-    monkeypatch.setattr(versions, "dates", lambda package: {})
+    monkeypatch.setattr(versions, "dates_by_release", lambda package: {})
 
     def run(old, new, check, *words):
         (tmp_path / "check.py").write_text(check)
@@ -72,7 +72,7 @@ def test_a_release_without_a_build_for_this_python_leaves_a_range(bisect, tmp_pa
     for version in FIVE:
         tag = "cp39-cp39-win32" if version == "3.0" else "py3-none-any"
         wheel(tmp_path / "wheels", "zzc", version, int(version[0]), tag=tag)
-    monkeypatch.setattr(versions, "dates", lambda package: dict.fromkeys(FIVE, ""))
+    monkeypatch.setattr(versions, "dates_by_release", lambda package: dict.fromkeys(FIVE, ""))
     check = "import sys, zzc\nsys.exit(zzc.value() >= 3)\n"
     code, last, data = bisect("zzc==1.0", "zzc==5.0", check)
     assert code == 3

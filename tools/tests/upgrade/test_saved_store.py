@@ -418,7 +418,7 @@ def test_damage_of_the_store_is_no_failure_of_the_framework(store):
     differing = LoadedFile(name="x", compared=1, differing=1, item="i", writer="1", reader="2")
     files.append(StoredFile(name="x", release="3", file=differing))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(saved_store, "check", lambda *_: files)
+        patch.setattr(saved_store, "compare_files", lambda *_: files)
         with pytest.raises(AssertionError, match="refused: why"):
             test(torchrl, "td3", "td3 loss", lambda **of: None)
 

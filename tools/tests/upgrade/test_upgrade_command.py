@@ -334,5 +334,5 @@ def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
     version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
     before = state.digest_state(version, [SB3])
     assert state.digest_state(version, [SB3]) == before
-    monkeypatch.setattr(state, "digests", lambda adapter: {"module": "other"})
+    monkeypatch.setattr(state, "digests_by_file", lambda adapter: {"module": "other"})
     assert state.digest_state(version, [SB3]) != before
