@@ -198,9 +198,9 @@ def test_a_run_whose_worker_is_killed_has_failed_to_be_done(store):
 @pytest.mark.parametrize(
     ("number", "is_present", "message"),
     [
-        (errno.ENOSPC, True, "make room in {0}, or name another folder, and start it again"),
+        (errno.ENOSPC, True, "make room in {0}, or name another folder, then start it again"),
         (errno.EDQUOT, True, "make room in {0}"),
-        (errno.ENOENT, False, "the folder {0} no longer exists: restore it, and start it"),
+        (errno.ENOENT, False, "the folder {0} no longer exists: restore it, then start it"),
         (errno.ESTALE, False, "the folder {0} no longer exists"),
         (errno.EACCES, True, "see that you may write to {0}, or name another folder"),
         (errno.EROFS, True, "see that you may write to {0}"),
