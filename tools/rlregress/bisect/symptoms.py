@@ -205,7 +205,7 @@ def _check_algorithm(adapter: Adapter, owner: str, default_name: str) -> None:
         raise UserError(
             f"--default is '{default_name}', and '{owner}' is no algorithm that is compared here; "
             f"{nearest(owner, algorithms)}; for a parameter of a function or class, give its "
-            "full name, such as 'stable_baselines3.TD3 batch_size'"
+            "full name, such as 'package.Class parameter'"
         )
 
 

@@ -8,6 +8,7 @@ become an object differs, and a closure that has become a class with the same va
 from __future__ import annotations
 
 import collections
+import enum
 import hashlib
 import inspect
 import types
@@ -65,6 +66,8 @@ def _words(value: Any) -> Any:
         return str(value)
     if isinstance(value, type):
         return f"class {value.__name__}"
+    if isinstance(value, enum.Enum):
+        return f"enum {value}"
     if inspect.isfunction(value) or inspect.ismethod(value) or _may_be_schedule(value):
         return _describe_function(value)
     leaf = leaves.leaf(value)

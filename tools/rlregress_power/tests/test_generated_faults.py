@@ -56,8 +56,13 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
             fault.text
         )
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
-    mutants = mutation.faults("m.py", "f", 1, 4, text)
-    (mutant,) = [row for row in mutants if (row.line, row.operator) == (3, "constant")]
+    (edit,) = [
+        edit
+        for _, edit in mutation.list_edits(text)
+        if (edit.line, edit.operator) == (3, "constant")
+    ]
+    mutant = mutation.build_mutant("m.py", "f", edit, text)
+    assert mutant is not None
     fault = generated_faults.as_fault(mutant, "sb3", text, "f")
     assert (fault.occurrence, inject(fault, text)) == (2, mutant.text)
     assert inject(replace(fault, occurrence=1), text) != mutant.text

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-from rlregress.probing.interface import Unsupported
 from tests_behavior import ladder
 from tests_behavior.assertions import assert_climbed
-from tests_behavior.test_ladder import climb, climb_with_its_fault
-from tests_behavior.toy_settings import setting
 
 RUNG = pytest.mark.parametrize("rung", ladder.RUNGS, ids=[rung.name for rung in ladder.RUNGS])
 
@@ -60,7 +55,7 @@ def test_a_value_that_is_wrong_names_the_suspect():
     with pytest.raises(AssertionError) as error:
         assert_climbed("One ppo", delay, np.array([0.1, 1.0]), np.zeros(2), False)
     assert str(error.value) == (
-        "One ppo, rung 'delay': expected the value of observation -1 to be 0.5 within 0.2 (the "
+        "One ppo, rung 'delay': expected the value of observation -1 to be 0.5 within 0.3 (the "
         "reward 1 comes with observation 1, the discount is 0.5), found 0.1; suspect: discount or "
         "bootstrapping"
     )
@@ -73,24 +68,3 @@ def test_an_action_that_is_wrong_names_the_suspect(actions):
     assert_climbed("One ppo", both, np.zeros(2), np.array([[-0.9], [0.6]]), False)
     with pytest.raises(AssertionError, match="expected the action of observation .* policy, or"):
         assert_climbed("One ppo", both, np.zeros(2), np.array(actions), False)
-
-
-def test_a_rung_is_trained_for_as_long_as_it_takes():
-    """Only the highest rung takes all steps, and an agent that cannot learn one collection."""
-    steps = []
-
-    def train(request):
-        steps.append(request.total_steps)
-        raise Unsupported("nothing is trained here")
-
-    framework = SimpleNamespace(name="sb3", train=SimpleNamespace(train=train))
-    for rung in ladder.RUNGS:
-        with pytest.raises(Unsupported):
-            climb(framework, "sac", rung)
-    with pytest.raises(Unsupported):
-        climb_with_its_fault(framework, "sac", *ladder.RUNGS[:1] * 2)
-    toy_setting = setting("sb3", "ladder", "sac")
-    collection = toy_setting.hyperparameters["steps_per_collection"]
-    first = toy_setting.hyperparameters["learning_starts"] + collection
-    assert steps == [*[toy_setting.lower_steps] * 4, toy_setting.total_steps, first]
-    assert first < toy_setting.lower_steps < toy_setting.total_steps

@@ -259,7 +259,7 @@ def test_a_commit_that_does_not_parse_is_left_out_of_names(bisect, tmp_path):
     ("command", "sentence"),
     [
         ("python -c pass && false", "'&&', and no shell runs it"),
-        ("python -I check.py", "'-I', with which Python does not look"),
+        ("python -I check.py", "'-I', which makes Python ignore PYTHONPATH"),
         ("sh -c nosuchprogram", "could not be run: exit code 127"),
         ("nosuchprogram", "cannot be run: nosuchprogram"),
         ("python -c 'open", "cannot be read"),

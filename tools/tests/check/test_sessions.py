@@ -176,7 +176,7 @@ def test_a_failed_run_against_a_band_counts_as_the_worst_that_is_known():
 def test_a_study_without_cells_is_an_error():
     """A set that the published table does not have."""
     mine = Selection("full", cells="thesis", hyperparameters="mine")
-    with pytest.raises(UserError, match="'thesis' remains .* it has the sets cleanrl, original, "):
+    with pytest.raises(UserError, match="'thesis' has no cell .* sets are: cleanrl, original, "):
         cell_selection._select_study_cells(mine, "thesis_returns")
 
 
