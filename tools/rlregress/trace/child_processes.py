@@ -104,7 +104,7 @@ def _started(
     until: float | None,
     out: int,
     errors: int,
-    given: int = subprocess.DEVNULL,
+    standard_input: int = subprocess.DEVNULL,
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a process that is ended with the block, with this process, or when time is over.
 
@@ -116,7 +116,7 @@ def _started(
         process_tree.supervised(command),
         env=dict(environment),
         cwd=folder,
-        stdin=given,
+        stdin=standard_input,
         stdout=out,
         stderr=errors,
         text=True,
