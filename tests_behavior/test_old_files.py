@@ -15,7 +15,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import saved_files_worker
 from rlregress.model.loaded_files import by_release
-from rlregress.upgrade import saved_store
+from rlregress.upgrade.evidence import saved_store
 
 
 @pytest.mark.without_cells

@@ -37,7 +37,7 @@ from rlregress.trace import recording_processes
 from rlregress.trace.child_processes import last_words
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare
-from rlregress.upgrade.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Say
 from rlregress_power import probe_server, replay_power, return_gates, traced_mutants
 
 

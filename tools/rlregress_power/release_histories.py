@@ -21,8 +21,9 @@ from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.model.differences import INCOMPLETE, NEW_FAILS, OLD_FAILED
 from rlregress.model.verdict import COULD_NOT_JUDGE
-from rlregress.upgrade import cached_folders, known_changes
-from rlregress.upgrade.known_changes import Change, ReleasePair
+from rlregress.upgrade.differences import known_changes
+from rlregress.upgrade.differences.known_changes import Change, ReleasePair
+from rlregress.upgrade.versions import cached_folders
 from rlregress_power.judged_releases import (
     CAUSE,
     FLAGGED,

@@ -24,7 +24,7 @@ from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.trace.child_processes import last_words
 from rlregress.training import worker_launch
 from rlregress.training.recorded_runs import RunResult
-from rlregress.upgrade.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Say
 from rlregress_power import generated_faults, replayed_run
 
 #: time limit of a run with a fault, in seconds: ten times its duration on a busy machine

@@ -17,7 +17,7 @@ from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.model.fault_results import Fault, FaultResult
 from rlregress.training import worker_launch
-from rlregress.upgrade.cached_folders import Say
+from rlregress.upgrade.versions.cached_folders import Say
 from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 
 #: cell -> record of a run without its times

@@ -37,8 +37,8 @@ from rlregress.model.fault_results import (
     Outcome,
 )
 from rlregress.training import worker_launch
-from rlregress.upgrade import state
-from rlregress.upgrade.cached_folders import Say
+from rlregress.upgrade.versions import state
+from rlregress.upgrade.versions.cached_folders import Say
 from rlregress_power import (
     behavior_coverage,
     generated_faults,

@@ -20,9 +20,10 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Calls
 from rlregress.trace.recording_processes import current_runtime
 from rlregress.trace.trace_comparison import compare
-from rlregress.upgrade import cached_folders, compared_trainings, direct_calls
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.runtimes import Runtimes
+from rlregress.upgrade.evidence import compared_trainings, direct_calls
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.versions import cached_folders
 
 #: seconds after which a training with a fault in it is ended: it has detected the fault.
 PATIENCE = 120

@@ -21,7 +21,7 @@ from rlregress.cli.parsing import Lazy
 from rlregress.errors import UserError, refuse_empty
 from rlregress.inside.events import SCHEMA
 from rlregress.training.store import Store
-from rlregress.upgrade import resolved
+from rlregress.upgrade.versions import resolved
 from tools.tests.check.stored import with_returns_alone
 from tools.tests.nightly import every
 from tools.tests.processes import run_pytest

@@ -25,7 +25,7 @@ from rlregress.cli import trace as traces
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.training import worker_launch
-from rlregress.upgrade import resolved
+from rlregress.upgrade.versions import resolved
 
 from . import hostile
 from .check import night_files

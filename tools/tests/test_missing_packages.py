@@ -18,7 +18,7 @@ from rlregress.missing_packages import MissingPackage
 from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installed
 from rlregress.report import words
 from rlregress.report.html import svg
-from rlregress.upgrade import dependencies, installed
+from rlregress.upgrade.versions import dependencies, installed
 from tools.tests.processes import run_python
 
 ATARI = "pip install 'rlregress[atari]'"

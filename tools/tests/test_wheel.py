@@ -17,7 +17,7 @@ import pytest
 
 from rlregress import __version__, suite
 from rlregress.model.verdict import EXIT_CODES, INCONCLUSIVE
-from rlregress.upgrade import installer
+from rlregress.upgrade.versions import installer
 from tools.tests.nightly import every
 
 BUILDS = "hatchling comes with: pip install -e .[dev]"

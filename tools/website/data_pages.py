@@ -31,7 +31,7 @@ from rlregress.model.fault_results import (
 from rlregress.report import harmless, markdown_page, tables
 from rlregress.report.html import comparison_page
 from rlregress.report.html.page import Facts
-from rlregress.upgrade import known_changes
+from rlregress.upgrade.differences import known_changes
 from rlregress_power import histories_text, release_histories
 
 

@@ -17,21 +17,15 @@ from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
 from rlregress.model.code import WORDING, Changed, Hunk
 from rlregress.model.upgrade_result import ChangedDetail, Culprits, OfFramework, OfScript, findings
-from rlregress.upgrade import (
-    affected,
-    attribution,
-    cascade,
-    inventory,
-    known_changes,
-    prepared_versions,
-    public_names,
-    resolved,
-    version_fingerprints,
-)
-from rlregress.upgrade.known_changes import Change
-from rlregress.upgrade.requested import RequestedVersion
+from rlregress.upgrade import cascade
+from rlregress.upgrade.culprits import attribution
+from rlregress.upgrade.differences import inventory, known_changes, public_names
+from rlregress.upgrade.differences.known_changes import Change
+from rlregress.upgrade.evidence import version_fingerprints
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.versions import affected, prepared_versions, resolved
+from rlregress.upgrade.versions.requested import RequestedVersion
 
 #: functions that are listed where none is known to explain a step.
 _LISTED = 20

@@ -22,7 +22,7 @@ from rlregress.bisect.versions import Pins
 from rlregress.errors import UserError, nearest
 from rlregress.frameworks.base import Adapter
 from rlregress.model.bisect_result import Bisected, ChangedAt
-from rlregress.upgrade import (
+from rlregress.upgrade.versions import (
     cached_folders,
     installed,
     installer,
@@ -32,8 +32,8 @@ from rlregress.upgrade import (
     revisions,
     state,
 )
-from rlregress.upgrade.requested import RequestedVersion
-from rlregress.upgrade.resolved import ResolvedVersion
+from rlregress.upgrade.versions.requested import RequestedVersion
+from rlregress.upgrade.versions.resolved import ResolvedVersion
 
 #: releases between two versions, before they are listed.
 _RELEASES = 16

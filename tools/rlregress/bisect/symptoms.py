@@ -29,20 +29,13 @@ from rlregress.model.upgrade_result import ABSENT
 from rlregress.trace import trace_reader
 from rlregress.trace.child_processes import last_words
 from rlregress.trace.trace_comparison import without_unsteady
-from rlregress.upgrade import (
-    cached_folders,
-    compared_trainings,
-    inventory,
-    prepared_versions,
-    public_names,
-    runtimes,
-    version_fingerprints,
-    working_tree,
-)
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.prepared_versions import PreparedVersion
-from rlregress.upgrade.resolved import ResolvedVersion
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.differences import inventory, public_names
+from rlregress.upgrade.evidence import compared_trainings, runtimes, version_fingerprints
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
+from rlregress.upgrade.versions import cached_folders, prepared_versions, working_tree
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions.resolved import ResolvedVersion
 
 #: words that only a shell understands.
 _SHELL = {"&&", "||", ";", "|", "&", ">", ">>", "<", "2>&1"}

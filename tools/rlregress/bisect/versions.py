@@ -18,9 +18,9 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.upgrade import cached_folders, installed, installer, interpreters, revisions
-from rlregress.upgrade.requested import INSTALLED, RequestedVersion
-from rlregress.upgrade.version_resolution import versions
+from rlregress.upgrade.versions import cached_folders, installed, installer, interpreters, revisions
+from rlregress.upgrade.versions.requested import INSTALLED, RequestedVersion
+from rlregress.upgrade.versions.version_resolution import versions
 
 #: the form in which an index says when a file was uploaded (PEP 691, PEP 700).
 _JSON = "application/vnd.pypi.simple.v1+json"

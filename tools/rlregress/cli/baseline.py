@@ -98,7 +98,7 @@ def record(
 
 def _record_saved(release: str) -> None:
     # most recordings make no environment: loading this would slow them down
-    from rlregress.upgrade import saved_store
+    from rlregress.upgrade.evidence import saved_store
 
     command = shlex.join(["rlregress", "baseline", "record", "--saved", release])
     for line in saved_store.record(release, command, typer.echo):

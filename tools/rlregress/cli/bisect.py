@@ -23,8 +23,8 @@ from rlregress.inside.run_record import check_writable, write_atomically
 from rlregress.progress import show_progress
 from rlregress.report import bisect_text
 from rlregress.trace import jobs
-from rlregress.upgrade import affected, cached_folders, interpreters, requested, revisions
-from rlregress.upgrade.requested import RequestedVersion
+from rlregress.upgrade.versions import affected, cached_folders, interpreters, requested, revisions
+from rlregress.upgrade.versions.requested import RequestedVersion
 
 _ONE_OF = "--detail, --default, --name, --algorithm, --script or --command"
 

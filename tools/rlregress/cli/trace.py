@@ -20,7 +20,7 @@ from rlregress.model import explain
 from rlregress.report import next_steps, traces_text
 from rlregress.trace import jobs, trace_reader
 from rlregress.trace.recording_processes import current_runtime, record_twice
-from rlregress.upgrade import compared_trainings
+from rlregress.upgrade.evidence import compared_trainings
 
 #: default file of a trace
 _TRACE = "run.trace"

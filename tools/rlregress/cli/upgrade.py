@@ -45,8 +45,9 @@ from rlregress.report import (
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
 from rlregress.trace import jobs
-from rlregress.upgrade import cached_folders, cascade
+from rlregress.upgrade import cascade
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.versions import cached_folders
 
 Versions = Annotated[
     list[str],

@@ -15,7 +15,13 @@ from rlregress.inside.checkpoint import TRUST
 from rlregress.inside.run_record import check_writable
 from rlregress.trace.recording_processes import Runtime
 from rlregress.training.store import Store
-from rlregress.upgrade import affected, cached_folders, prepared_versions, requested, resolved
+from rlregress.upgrade.versions import (
+    affected,
+    cached_folders,
+    prepared_versions,
+    requested,
+    resolved,
+)
 
 OPTION = "--with"
 

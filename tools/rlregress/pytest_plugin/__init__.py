@@ -337,7 +337,7 @@ def _without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
 def _parametrize_stored_kinds(
     metafunc: pytest.Metafunc, adapters: Sequence[Adapter], names: Sequence[str]
 ) -> None:
-    from rlregress.upgrade import saved_store
+    from rlregress.upgrade.evidence import saved_store
 
     try:
         kinds = [

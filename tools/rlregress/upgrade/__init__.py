@@ -1,1 +1,1 @@
-"""An upgrade judged: version A beside version B, what changed, where, and whether it matters."""
+"""An upgrade judged: the old version beside the new one, what changed, where, and whether it matters."""

@@ -15,19 +15,15 @@ from rlregress.model.upgrade_result import (
     EnvironmentComparison,
     PieceExecution,
 )
-from rlregress.upgrade import (
-    costs,
-    coverage,
-    direct_calls,
-    entries,
-    outside_training,
-    recordings,
-)
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade import recordings
+from rlregress.upgrade.differences import outside_training
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.evidence import costs, coverage, direct_calls
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.recordings import Traces
-from rlregress.upgrade.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.verdict import entries
 
 
 @dataclass(frozen=True, kw_only=True)

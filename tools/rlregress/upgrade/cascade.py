@@ -28,42 +28,42 @@ from rlregress.model.upgrade_result import (
 )
 from rlregress.trace.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
 from rlregress.trace.recording_processes import current_runtime
-from rlregress.upgrade import (
-    accepted,
-    affected,
-    cached_folders,
-    closures,
+from rlregress.upgrade import expected_stages
+from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed
+from rlregress.upgrade.differences import early_answers
+from rlregress.upgrade.differences.inventory import Inventory, inventory
+from rlregress.upgrade.evidence import (
     compared_trainings,
     coverage,
-    early_answers,
-    entries,
-    expected_stages,
-    interpreters,
     names_in_script,
-    not_checked,
     physics_comparison,
-    prepared_versions,
-    requested,
     return_gate,
     saved_files_comparison,
-    state,
     version_fingerprints,
 )
-from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Answers, Runtimes
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.framework_comparison import (
     FrameworkDifferences,
     compare_framework,
     find_unowned,
 )
-from rlregress.upgrade.inventory import Inventory, inventory
-from rlregress.upgrade.prepared_versions import PreparedVersion
-from rlregress.upgrade.requested import RequestedVersion
-from rlregress.upgrade.resolved import ResolvedPair, resolve
-from rlregress.upgrade.runtimes import Answers, Runtimes
 from rlregress.upgrade.script_comparison import compare_script
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.verdict import accepted, entries, not_checked
+from rlregress.upgrade.versions import (
+    affected,
+    cached_folders,
+    closures,
+    interpreters,
+    prepared_versions,
+    requested,
+    state,
+)
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions.requested import RequestedVersion
+from rlregress.upgrade.versions.resolved import ResolvedPair, resolve
 
 _FINISHED = ".finished"
 

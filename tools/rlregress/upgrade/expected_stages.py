@@ -8,7 +8,8 @@ from rlregress.catalogue import registry
 from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
 from rlregress.progress import CommandStage
-from rlregress.upgrade import coverage, culprit_search, direct_calls, return_gate
+from rlregress.upgrade.culprits import culprit_search
+from rlregress.upgrade.evidence import costs, coverage, direct_calls, return_gate
 from rlregress.upgrade.upgrade_options import Options
 
 #: stages with stored seconds; see ``baselines/durations.toml``.
@@ -16,7 +17,6 @@ MAKING, LISTING = "making both versions", "listing what differs"
 DETAILS = "probing details on both versions"
 RECORDING = "recording trainings on both versions"
 REPETITION = "recording trainings again, to see whether they repeat themselves"
-COSTS = "timing trainings on both versions"
 FILES = "loading old files"
 RETURNS = "training, to judge returns"
 #: trainings that are few were named: they run what was changed. Of many, as many changed functions
@@ -77,7 +77,7 @@ def list_training_stages(
             CommandStage(coverage.STAGE, differing, starts=0),
             # functions that make trainings differ need no further evidence
             make_call_stage(recorded, differing - stand),
-            CommandStage(COSTS, bool(recorded), size=_TIMED, seconds=1.0),
+            CommandStage(costs.STAGE, bool(recorded), size=_TIMED, seconds=1.0),
         ]
     return stages
 
@@ -98,7 +98,7 @@ def list_script_stages(
         CommandStage(coverage.STAGE, differing, starts=0),
         make_call_stage(1, differing - differs),
         CommandStage(
-            COSTS, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
+            costs.STAGE, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
         ),
         *list_detail_stages([registry.all_details()], options),
     ]

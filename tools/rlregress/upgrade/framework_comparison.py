@@ -12,23 +12,17 @@ from rlregress.model.code import REMOVED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Traced
 from rlregress.model.upgrade_result import LATE, Culprits, OfFramework
 from rlregress.trace.child_processes import note_cut
-from rlregress.upgrade import (
-    attribution,
-    costs,
-    direct_calls,
-    early_answers,
-    entries,
-    expected_stages,
-    recordings,
-    training_selection,
-    version_fingerprints,
-)
+from rlregress.upgrade import recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.culprits import attribution
+from rlregress.upgrade.differences import early_answers, training_selection
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.evidence import costs, direct_calls, version_fingerprints
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Noted
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.recordings import Recorded
-from rlregress.upgrade.runtimes import Noted
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.verdict import entries
 
 
 class FrameworkDifferences:
@@ -158,7 +152,7 @@ def compare_framework(
     executions = both.find_executions(own.pieces, recorded.traces, own.probed)
     # timing takes a share of the time that has passed by then
     timed = costs.limit_seconds(time.time() - both.options.started)
-    progress.change(expected_stages.COSTS, 1, timed)
+    progress.change(costs.STAGE, 1, timed)
     executions = both.repeat_calls(
         executions,
         [training for training in trainings if training.name in old],

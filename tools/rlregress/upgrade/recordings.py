@@ -14,15 +14,12 @@ from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace import rounding
 from rlregress.trace.child_processes import is_over, note_cut
-from rlregress.upgrade import (
-    compared_trainings,
-    culprit_search,
-    diverging_groups,
-    expected_stages,
-)
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.runtimes import Noted, Runtimes
-from rlregress.upgrade.training_selection import Difference
+from rlregress.upgrade import expected_stages
+from rlregress.upgrade.culprits import culprit_search, diverging_groups
+from rlregress.upgrade.differences.training_selection import Difference
+from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Noted, Runtimes
 from rlregress.upgrade.upgrade_options import Options
 
 #: of the old and of the new version, by the names of trainings.

@@ -13,17 +13,13 @@ from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Culprits, OfScript, ScriptNames
 from rlregress.trace.child_processes import note_cut
-from rlregress.upgrade import (
-    attribution,
-    compared_trainings,
-    entries,
-    expected_stages,
-    names_in_script,
-    recordings,
-)
+from rlregress.upgrade import expected_stages, recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.culprits import attribution
+from rlregress.upgrade.evidence import compared_trainings, names_in_script
+from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.recordings import Traces
+from rlregress.upgrade.verdict import entries
 
 
 def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, ExecutedCode]:

@@ -12,7 +12,7 @@ from rlregress import progress
 from rlregress.model import differences as model
 from rlregress.model.option import NAMES, NUMBER, PATH, option
 from rlregress.trace.child_processes import Deadline
-from rlregress.upgrade import cached_folders
+from rlregress.upgrade.versions import cached_folders
 
 #: stage -> share of the time for comparing at which it ends, of "names" of all time; old files get
 #: the rest. A script that has no end is recorded until its own share is over; its repetition takes

@@ -16,9 +16,11 @@ from rlregress.cli.options import Workers
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.report import upgrade_data
-from rlregress.upgrade import cached_folders, cascade, known_changes
-from rlregress.upgrade.known_changes import ReleasePair
+from rlregress.upgrade import cascade
+from rlregress.upgrade.differences import known_changes
+from rlregress.upgrade.differences.known_changes import ReleasePair
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.versions import cached_folders
 from rlregress_power import histories_text, release_histories
 
 

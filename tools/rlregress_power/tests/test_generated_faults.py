@@ -25,7 +25,7 @@ from rlregress.model.fault_results import (
     Explained,
     Outcome,
 )
-from rlregress.upgrade import state
+from rlregress.upgrade.versions import state
 from rlregress_power import generated_faults, power_page, probe_server, tier_power
 
 RESULTS = generated_faults.load_all_results()

@@ -9,7 +9,7 @@ import pytest
 from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.model.differences import NEVER, NEW_FAILS, NOT_COMPARED, OLD_FAILED, ONE_WAY
-from rlregress.upgrade.known_changes import Change, ReleasePair
+from rlregress.upgrade.differences.known_changes import Change, ReleasePair
 from rlregress_power import release_histories
 from rlregress_power.judged_releases import (
     CAUSE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rlregress.faults import mutation
 from rlregress.model.upgrade_result import Calls
 from rlregress.trace.trace_reader import failed
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress_power import traced_mutants
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import FILE, loss

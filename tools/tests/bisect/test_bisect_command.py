@@ -15,8 +15,8 @@ from rlregress import frameworks
 from rlregress.bisect import symptoms
 from rlregress.cli import commands
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, requested
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
+from rlregress.upgrade.versions import cached_folders, requested
 from tools.tests.nightly import every
 
 FAULT, COUNT = 27, 40

@@ -13,7 +13,7 @@ from rlregress.cli import commands
 from rlregress.errors import UserError
 from rlregress.model.bisect_result import ChangedAt
 from rlregress.report import bisect_text
-from rlregress.upgrade import cached_folders, requested
+from rlregress.upgrade.versions import cached_folders, requested
 from tools.tests.upgrade import test_prepared_versions
 
 FIVE = [f"{number}.0" for number in range(1, 6)]

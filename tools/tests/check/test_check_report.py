@@ -17,8 +17,8 @@ from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import Upgrade
 from rlregress.report.html.page import Facts
 from rlregress.trace.recording_processes import current_runtime
-from rlregress.upgrade import requested
-from rlregress.upgrade.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions import requested
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
 from ..report import simulated
 from .test_outcome import cell

@@ -15,7 +15,7 @@ from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
 from rlregress.report import check_report, markdown_page, words
 from rlregress.report.html import check_page
-from rlregress.upgrade.return_gate import judge_evidence
+from rlregress.upgrade.evidence.return_gate import judge_evidence
 
 
 def entry(test: str, framework: str = "some", result: str = "passed", **changes) -> dict:

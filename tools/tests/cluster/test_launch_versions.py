@@ -13,7 +13,7 @@ from rlregress.cli import with_versions as commands_versions
 from rlregress.errors import UserError
 from rlregress.inside import checkpoint
 from rlregress.training.store import Store
-from rlregress.upgrade import cached_folders
+from rlregress.upgrade.versions import cached_folders
 
 from .short_runs import PACKAGE, jobs, other_code, rlregress
 

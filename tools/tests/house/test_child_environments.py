@@ -30,13 +30,13 @@ _OTHERWISE = {
     "inside/process_tree.py:_execute": "a supervisor has the environment of its command",
     "inside/process_tree.py:run": "its callers give the environment",
     "training/lease.py:find_end_reason": "starts nothing: Slurm's variables are read",
-    "upgrade/installer.py:_as_pip": "pip",
-    "upgrade/installer.py:_called": "uv",
-    "upgrade/installer.py:_environment": "variables of uv",
-    "upgrade/installer.py:list_versions": "uv",
-    "upgrade/interpreters.py:_facts": "an interpreter that tells its version",
-    "upgrade/revisions.py:_git": "git",
-    "upgrade/prepared_versions.py:make": "venv",
+    "upgrade/versions/installer.py:_as_pip": "pip",
+    "upgrade/versions/installer.py:_called": "uv",
+    "upgrade/versions/installer.py:_environment": "variables of uv",
+    "upgrade/versions/installer.py:list_versions": "uv",
+    "upgrade/versions/interpreters.py:_facts": "an interpreter that tells its version",
+    "upgrade/versions/revisions.py:_git": "git",
+    "upgrade/versions/prepared_versions.py:make": "venv",
 }
 _READS = ("get", "pop", "setdefault", "update")
 

@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from rlregress import frameworks
-from rlregress.upgrade import state
+from rlregress.upgrade.versions import state
 
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "tools" / "rlregress"
@@ -297,7 +297,7 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     files = [path for path in files if "tests" not in path.relative_to(library).parts]
     # pyproject.toml is no data file, what a session or a process answers is none either, nor is
     # what is only written
-    others = ("upgrade/dependencies.py", "upgrade/requirements.py",
+    others = ("upgrade/versions/dependencies.py", "upgrade/differences/requirements.py",
               "training/throughput_measurement.py")  # fmt: skip
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [

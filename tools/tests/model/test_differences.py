@@ -11,7 +11,7 @@ from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, WORDING, Changed,
 from rlregress.model.differences import Entry, judge
 from rlregress.model.upgrade_result import Branch, Calls, PieceExecution
 from rlregress.report.html import upgrade_page
-from rlregress.upgrade import entries
+from rlregress.upgrade.verdict import entries
 
 #: what a training can come to; without a result it was never executed.
 RESULTS = (*model.DIFFERENT, model.SAME, model.NOT_COMPARED, model.CANNOT, model.NEVER)

@@ -14,7 +14,7 @@ from rlregress.model.upgrade_result import Culprits
 from rlregress.report import words
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts, Step
-from rlregress.upgrade import return_gate
+from rlregress.upgrade.evidence import return_gate
 
 from ..upgrade import test_result as upgrades
 from . import simulated

@@ -14,8 +14,8 @@ from rlregress.inside import batch
 from rlregress.trace import recording_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare
-from rlregress.upgrade import runtimes
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.evidence import runtimes
+from rlregress.upgrade.evidence.compared_trainings import Training
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 

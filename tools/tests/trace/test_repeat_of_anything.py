@@ -24,7 +24,7 @@ from rlregress.inside.repeat import Call, Code
 from rlregress.model.code import Changed
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace, Traced
 from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
-from rlregress.upgrade import direct_calls
+from rlregress.upgrade.evidence import direct_calls
 
 CACHE, COUNT = {}, 0
 CHANGED, MISSING = [], None

@@ -8,7 +8,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import compared_trainings, runtimes
+from rlregress.upgrade.evidence import compared_trainings, runtimes
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.upgrade import cached_folders
+from rlregress.upgrade.versions import cached_folders
 
 
 @pytest.fixture

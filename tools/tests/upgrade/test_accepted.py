@@ -7,7 +7,7 @@ import pytest
 from rlregress.errors import UserError
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
-from rlregress.upgrade import accepted
+from rlregress.upgrade.verdict import accepted
 
 from . import test_result as upgrades
 

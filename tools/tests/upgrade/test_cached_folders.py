@@ -14,8 +14,14 @@ from filelock import FileLock
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, interpreters, prepared_versions, requested, state
-from rlregress.upgrade.resolved import ResolvedVersion
+from rlregress.upgrade.versions import (
+    cached_folders,
+    interpreters,
+    prepared_versions,
+    requested,
+    state,
+)
+from rlregress.upgrade.versions.resolved import ResolvedVersion
 
 SB3 = frameworks.get("sb3")
 

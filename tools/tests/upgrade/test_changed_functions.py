@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rlregress.model.code import ADDED, CODE_CHANGED, CODE_MOVED, REMOVED, WORDING
-from rlregress.upgrade import attribution, changed_functions
+from rlregress.upgrade.culprits import attribution
+from rlregress.upgrade.differences import changed_functions
 from tools.tests.upgrade.small_packages import write_versions
 
 BASE = '''

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.upgrade import changed_functions, changed_statements
+from rlregress.upgrade.differences import changed_functions, changed_statements
 from tools.tests.upgrade.small_packages import write_versions
 
 CODE = """

@@ -9,7 +9,7 @@ from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Traced, in_words
 from rlregress.report.html import traces_page
 from rlregress.trace.trace_reader import load
-from rlregress.upgrade import compared_trainings
+from rlregress.upgrade.evidence import compared_trainings
 from tools.tests.trace.scripts import changed, recorded_here
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import event, part

@@ -11,9 +11,10 @@ from rlregress.check import baseline_runs
 from rlregress.check_options import CheckOptions
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import cascade, return_gate
-from rlregress.upgrade.confirmation import alarmed, confirm, numbers_of
-from rlregress.upgrade.return_gate import confirm_alarm
+from rlregress.upgrade import cascade
+from rlregress.upgrade.evidence import return_gate
+from rlregress.upgrade.evidence.confirmation import alarmed, confirm, numbers_of
+from rlregress.upgrade.evidence.return_gate import confirm_alarm
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.check.stored import with_critics
 

@@ -11,8 +11,8 @@ from rlregress.inside import events, trace_worker
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import Cost
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import costs
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.evidence import costs
+from rlregress.upgrade.evidence.compared_trainings import Training
 from tools.tests.upgrade import small_traces
 
 

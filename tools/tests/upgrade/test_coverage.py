@@ -21,9 +21,10 @@ from rlregress.model.differences import (
 )
 from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Culprits
-from rlregress.upgrade import changed_functions, entries, outside_training
-from rlregress.upgrade.coverage import piece_executions
-from rlregress.upgrade.inventory import Inventory, OtherFile
+from rlregress.upgrade.differences import changed_functions, outside_training
+from rlregress.upgrade.differences.inventory import Inventory, OtherFile
+from rlregress.upgrade.evidence.coverage import piece_executions
+from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import write_versions
 

@@ -13,9 +13,9 @@ from rlregress import frameworks
 from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced
 from rlregress.trace import jobs
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import compared_trainings
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.runtimes import Runtimes
+from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Runtimes
 
 from ..trace.scripts import changed
 

@@ -12,8 +12,8 @@ from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.trace_comparison import compare
 from rlregress.trace.trace_reader import failed
-from rlregress.upgrade import culprit_search, delta_debugging
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.culprits import culprit_search, delta_debugging
+from rlregress.upgrade.evidence.compared_trainings import Training
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import FILE, divergence, event, loss, part, traced
 

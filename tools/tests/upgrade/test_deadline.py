@@ -10,8 +10,9 @@ from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.verdict import COULD_NOT_JUDGE
 from rlregress.trace.child_processes import Deadline, OutOfTime, limited
-from rlregress.upgrade import changed_functions, entries, public_names
-from rlregress.upgrade.inventory import Inventory
+from rlregress.upgrade.differences import changed_functions, public_names
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.verdict import entries
 
 #: functions of a module, all of which differ; to read them takes seconds.
 FUNCTIONS, MODULES = 200, 40

@@ -6,7 +6,7 @@ import importlib.metadata
 
 import pytest
 
-from rlregress.upgrade import distribution_metadata
+from rlregress.upgrade.versions import distribution_metadata
 
 HEADERS = "Name: Some.Package\nVersion: 1.0\n"
 BODY = "\nName: another\nRequires-Dist: nothing\n"

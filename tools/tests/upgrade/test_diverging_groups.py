@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import Comparison
-from rlregress.upgrade import compared_trainings, diverging_groups, entries
-from rlregress.upgrade.compared_trainings import Training
+from rlregress.upgrade.culprits import diverging_groups
+from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_traces import divergence, loss
 

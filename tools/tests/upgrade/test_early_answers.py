@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rlregress.upgrade import early_answers, public_names
-from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.public_names import PublicChange
+from rlregress.upgrade.differences import early_answers, public_names
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.differences.public_names import PublicChange
 
 from .test_result import BATCH, SCALE
 

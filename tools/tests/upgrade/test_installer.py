@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from rlregress.upgrade import cached_folders, distribution_metadata, installer, requested
-from rlregress.upgrade.resolved import with_versions
+from rlregress.upgrade.versions import cached_folders, distribution_metadata, installer, requested
+from rlregress.upgrade.versions.resolved import with_versions
 
 UV_SAYS = {
     "no version": (

@@ -10,10 +10,11 @@ from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.source import below
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import entries, requested
-from rlregress.upgrade.inventory import inventory
-from rlregress.upgrade.prepared_versions import PreparedVersion
-from rlregress.upgrade.resolved import ResolvedPair, ResolvedVersion
+from rlregress.upgrade.differences.inventory import inventory
+from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.versions import requested
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 
 #: files of a distribution -> how many of them its RECORD lists, from the first.
 DISTRIBUTIONS = {

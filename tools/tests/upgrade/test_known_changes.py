@@ -8,8 +8,8 @@ from rlregress import suite
 from rlregress.catalogue import registry
 from rlregress.errors import UserError
 from rlregress.hyperparameters import read_hyperparameters
-from rlregress.upgrade import known_changes
-from rlregress.upgrade.known_changes import Change
+from rlregress.upgrade.differences import known_changes
+from rlregress.upgrade.differences.known_changes import Change
 
 HISTORIES = pytest.mark.parametrize("history", known_changes.list_frameworks())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.upgrade import known_good_pins
+from rlregress.upgrade.versions import known_good_pins
 
 
 @pytest.fixture

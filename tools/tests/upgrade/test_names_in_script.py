@@ -10,10 +10,12 @@ from rlregress.inside import importable_names
 from rlregress.model import differences as model
 from rlregress.model.upgrade_result import OfScript
 from rlregress.report.html import upgrade_page
-from rlregress.upgrade import cascade, entries, names_in_script
-from rlregress.upgrade.inventory import Inventory, Package
-from rlregress.upgrade.public_names import PublicChange
+from rlregress.upgrade import cascade
+from rlregress.upgrade.differences.inventory import Inventory, Package
+from rlregress.upgrade.differences.public_names import PublicChange
+from rlregress.upgrade.evidence import names_in_script
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.verdict import entries
 
 from .test_result import FACTS, GONE, of, traced, upgrade
 

@@ -15,15 +15,17 @@ from rlregress.report import markdown_page, upgrade_data
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import cascade, not_checked, version_fingerprints
+from rlregress.upgrade import cascade
 from rlregress.upgrade.both_versions import ExecutedCode
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.prepared_versions import PreparedVersion
-from rlregress.upgrade.requested import RequestedVersion
-from rlregress.upgrade.resolved import ResolvedPair, ResolvedVersion
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.evidence import version_fingerprints
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.verdict import not_checked
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions.requested import RequestedVersion
+from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
 from tools.tests.small_adapters import SmallAdapter
 
 SCRIPT = {"script": "train.py"}

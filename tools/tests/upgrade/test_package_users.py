@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rlregress.upgrade.package_users import functions_using
+from rlregress.upgrade.differences.package_users import functions_using
 
 GUARDED = "try:\n  import pandas as pd\nexcept ImportError:\n  raise ImportError('pip') from None\n"
 

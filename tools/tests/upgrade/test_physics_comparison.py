@@ -12,8 +12,8 @@ from gymnasium.envs.classic_control import CartPoleEnv, PendulumEnv
 from rlregress import suite
 from rlregress.inside import physics_worker
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import physics_comparison
-from rlregress.upgrade.entries import list_environments
+from rlregress.upgrade.evidence import physics_comparison
+from rlregress.upgrade.verdict.entries import list_environments
 
 POLICIES = {path.stem: path for path in physics_comparison.policies()}
 

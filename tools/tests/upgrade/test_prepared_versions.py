@@ -17,7 +17,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import (
+from rlregress.upgrade.versions import (
     cached_folders,
     closures,
     dependencies,
@@ -31,7 +31,7 @@ from rlregress.upgrade import (
     version_resolution,
     wheels,
 )
-from rlregress.upgrade.resolved import ResolvedPair, with_versions
+from rlregress.upgrade.versions.resolved import ResolvedPair, with_versions
 from tools.tests.nightly import every
 
 SB3 = frameworks.get("sb3")

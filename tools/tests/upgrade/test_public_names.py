@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rlregress.errors import UserError
-from rlregress.upgrade import cached_folders, changed_functions, public_names, wheels
+from rlregress.upgrade.differences import changed_functions, public_names
+from rlregress.upgrade.versions import cached_folders, wheels
 from tools.tests.upgrade.small_packages import write_versions
 
 

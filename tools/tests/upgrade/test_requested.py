@@ -11,10 +11,11 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
-from rlregress.upgrade import affected, cascade, installed, requested
-from rlregress.upgrade.resolved import ResolvedPair, ResolvedVersion
+from rlregress.upgrade import cascade
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.version_resolution import Resolved
+from rlregress.upgrade.versions import affected, installed, requested
+from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
+from rlregress.upgrade.versions.version_resolution import Resolved
 
 VERSION = importlib.metadata.version("gymnasium")
 

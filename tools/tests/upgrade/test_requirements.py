@@ -9,9 +9,14 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from rlregress.model import differences as model
-from rlregress.upgrade import entries
-from rlregress.upgrade.inventory import Inventory
-from rlregress.upgrade.requirements import Declared, changes, declared, read_declarations_of_tree
+from rlregress.upgrade.differences.inventory import Inventory
+from rlregress.upgrade.differences.requirements import changes
+from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.versions.declarations import (
+    Declared,
+    read_declarations,
+    read_declarations_of_tree,
+)
 
 
 def declare(*rows, python="", **fields):
@@ -119,7 +124,7 @@ def read_metadata(folder, **files):
     for name, content in {"METADATA": METADATA, **files}.items():
         (info / name).write_bytes(content)
     (distribution,) = importlib.metadata.distributions(path=[str(folder)])
-    return declared(distribution)
+    return read_declarations(distribution)
 
 
 def test_an_installed_distribution_is_read_from_its_metadata(tmp_path):

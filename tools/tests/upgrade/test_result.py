@@ -39,19 +39,19 @@ from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Badge, Card, Facts, Step
 from rlregress.trace.child_processes import Deadline, limited
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import (
-    attribution,
+from rlregress.upgrade.culprits import attribution
+from rlregress.upgrade.differences.public_names import PublicChange
+from rlregress.upgrade.evidence import (
     compared_trainings,
-    entries,
     physics_comparison,
-    requested,
     return_gate,
     saved_files_comparison,
 )
-from rlregress.upgrade.prepared_versions import PreparedVersion
-from rlregress.upgrade.public_names import PublicChange
+from rlregress.upgrade.evidence.version_fingerprints import changed_detail
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.version_fingerprints import changed_detail
+from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.versions import requested
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from tools.tests.upgrade import small_traces
 
 SB3 = frameworks.get("sb3")

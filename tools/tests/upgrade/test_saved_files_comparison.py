@@ -16,7 +16,8 @@ from rlregress.inside import saved_files_worker, saved_items
 from rlregress.model import differences as model
 from rlregress.model.loaded_files import LoadedFile, LoadError
 from rlregress.trace.recording_processes import current_runtime
-from rlregress.upgrade import entries, saved_files_comparison
+from rlregress.upgrade.evidence import saved_files_comparison
+from rlregress.upgrade.verdict import entries
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, in_a_fork, put_in
 from tools.tests.upgrade.small_packages import edit_copy

@@ -22,7 +22,7 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import saved_files_worker
 from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
-from rlregress.upgrade import saved_store
+from rlregress.upgrade.evidence import saved_store
 from tests_behavior import test_old_files
 from tools.tests.nightly import every
 from tools.tests.upgrade.faults_of_files import TABLE, changed, in_a_fork, put_in

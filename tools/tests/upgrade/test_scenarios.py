@@ -18,7 +18,8 @@ from rlregress.probing.option_trainings import OptionTrainings
 from rlregress.probing.trace_trainings import GeneratedCalls, is_generated, make_late
 from rlregress.trace import recording_processes, trace_reader
 from rlregress.trace.trace_comparison import compare
-from rlregress.upgrade import cascade, compared_trainings
+from rlregress.upgrade import cascade
+from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade.small_packages import edit_copy
 

@@ -16,10 +16,12 @@ from rlregress.errors import UserError
 from rlregress.inside import trace_worker
 from rlregress.trace import jobs
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import affected, cached_folders, cascade, runtimes
-from rlregress.upgrade.compared_trainings import Training, make_script_training
-from rlregress.upgrade.requested import parse
+from rlregress.upgrade import cascade
+from rlregress.upgrade.evidence import runtimes
+from rlregress.upgrade.evidence.compared_trainings import Training, make_script_training
 from rlregress.upgrade.upgrade_options import Options
+from rlregress.upgrade.versions import affected, cached_folders
+from rlregress.upgrade.versions.requested import parse
 from tools.tests.left_processes import processes_with
 
 from ..trace.scripts import TRAINING, changed

@@ -13,7 +13,8 @@ from rlregress.frameworks.cleanrl import CleanRL
 from rlregress.frameworks.cleanrl.script_sources import HEAD, VARIABLE, find_source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SCENARIOS, SETTINGS
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import changed_functions, compared_trainings, runtimes, training_selection
+from rlregress.upgrade.differences import changed_functions, training_selection
+from rlregress.upgrade.evidence import compared_trainings, runtimes
 
 pytestmark = pytest.mark.usefixtures("warm_python")
 

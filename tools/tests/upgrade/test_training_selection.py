@@ -16,10 +16,11 @@ import pytest
 from rlregress.inside import lines, loading
 from rlregress.inside.events import Places
 from rlregress.trace import recording_processes
-from rlregress.upgrade import changed_functions, recordings, training_selection
-from rlregress.upgrade import runtimes as runtimes_module
-from rlregress.upgrade.compared_trainings import Training
-from rlregress.upgrade.runtimes import Runtimes
+from rlregress.upgrade import recordings
+from rlregress.upgrade.differences import changed_functions, training_selection
+from rlregress.upgrade.evidence import runtimes as runtimes_module
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.upgrade import small_traces
 

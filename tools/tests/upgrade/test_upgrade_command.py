@@ -22,19 +22,15 @@ from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
 from rlregress.trace.child_processes import Deadline, OutOfTime, limited, note_cut
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade import (
-    cascade,
-    entries,
-    interpreters,
-    runtime_process,
-    state,
-    version_fingerprints,
-)
-from rlregress.upgrade.prepared_versions import PreparedVersion
-from rlregress.upgrade.requested import RequestedVersion
-from rlregress.upgrade.runtimes import Runtimes
+from rlregress.upgrade import cascade
+from rlregress.upgrade.evidence import runtime_process, version_fingerprints
+from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
 from rlregress.upgrade.upgrade_options import Options
-from rlregress.upgrade.version_fingerprints import Fingerprint
+from rlregress.upgrade.verdict import entries
+from rlregress.upgrade.versions import interpreters, state
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions.requested import RequestedVersion
 from tools.tests.upgrade.small_packages import edit_copy
 
 SB3 = frameworks.get("sb3")

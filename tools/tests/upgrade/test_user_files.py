@@ -16,7 +16,8 @@ from rlregress.frameworks.sb3 import load
 from rlregress.inside import checkpoint, saved_files_worker
 from rlregress.model import differences as model
 from rlregress.probing.toys import Ends
-from rlregress.upgrade import entries, saved_files_comparison
+from rlregress.upgrade.evidence import saved_files_comparison
+from rlregress.upgrade.verdict import entries
 from tools.tests.nightly import every
 
 LOADER = """

@@ -12,7 +12,8 @@ from rlregress.catalogue import registry
 from rlregress.inside import probe_worker
 from rlregress.model.upgrade_result import Answer, ChangedDefault
 from rlregress.probing.interface import Unprobed
-from rlregress.upgrade import attribution, version_fingerprints
+from rlregress.upgrade.culprits import attribution
+from rlregress.upgrade.evidence import version_fingerprints
 from tools.tests.small_adapters import SmallAdapter
 
 SCALE = "sac.critic_loss.scale"

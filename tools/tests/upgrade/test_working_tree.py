@@ -10,8 +10,8 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.errors import UserError
-from rlregress.upgrade import installed, prepared_versions, requested
-from rlregress.upgrade.resolved import ResolvedVersion
+from rlregress.upgrade.versions import installed, prepared_versions, requested
+from rlregress.upgrade.versions.resolved import ResolvedVersion
 from tools.tests.nightly import all_frameworks
 
 PACKAGES = [name for name in frameworks.names() if frameworks.get(name).framework.modules]

@@ -14,7 +14,8 @@ from rlregress.model.recorded_traces import LOST
 from rlregress.trace import jobs, recording_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare, without_unsteady
-from rlregress.upgrade import compared_trainings, entries
+from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import edit_copy
 from tools.tests.upgrade.small_traces import event, part

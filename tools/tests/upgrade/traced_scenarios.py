@@ -14,7 +14,7 @@ import torch
 
 from rlregress import frameworks
 from rlregress.inside.trace_worker import record
-from rlregress.upgrade import compared_trainings
+from rlregress.upgrade.evidence import compared_trainings
 
 
 def main(framework, folder, *titles):

@@ -22,7 +22,7 @@ from rlregress import suite
 from rlregress.catalogue import registry
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import DETAILS
-from rlregress.upgrade import known_changes
+from rlregress.upgrade.differences import known_changes
 
 from ..house import page_contents
 from ..house.command_lines import why_not_understood

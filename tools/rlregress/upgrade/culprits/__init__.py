@@ -1,0 +1,1 @@
+"""Which of the differences make trainings differ."""

@@ -1,0 +1,155 @@
+"""Explanations: details and traces by the functions that differ, and by the documentation."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from packaging.version import InvalidVersion, Version
+
+from rlregress.catalogue import expectations
+from rlregress.catalogue.implementation import load_all_documented
+from rlregress.check import source_links
+from rlregress.check.source_diff import diff_texts
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.code import Changed, Hunk
+from rlregress.model.detail_answers import variant_words
+from rlregress.model.differences import DOCUMENTED, VIOLATED
+from rlregress.model.recorded_traces import VERSIONS
+from rlregress.model.upgrade_result import (
+    MOST_HUNKS,
+    UNDOCUMENTED,
+    ChangedDetail,
+    Culprits,
+    PieceExecution,
+    findings,
+)
+from rlregress.source import read_text
+from rlregress.upgrade.differences import changed_statements
+
+
+def describe_documentation(adapter: Adapter, detail: ChangedDetail, version: str) -> str:
+    """Describe how the new variant of a detail compares with the documented one."""
+    with contextlib.suppress(UserError, InvalidVersion):
+        row = expectations.filter_by_version(load_all_documented(adapter), version).get(
+            (detail.id, detail.scope)
+        )
+        if row is None:
+            return UNDOCUMENTED
+        if row.variant == detail.new.variant:
+            return DOCUMENTED
+        # a known deviation that is gone is a change, and no harm
+        return UNDOCUMENTED if row.deviation else VIOLATED
+    return UNDOCUMENTED
+
+
+def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[str, str]]:
+    """Return (detail, scope) pairs that are documented, but of none of these versions."""
+    with contextlib.suppress(UserError, InvalidVersion):
+        rows = load_all_documented(adapter)
+        documented_rows = [expectations.filter_by_version(rows, version) for version in versions]
+        return {(row.id, row.scope) for row in rows}.difference(*documented_rows)
+    return set()
+
+
+def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
+    """Return what the documentation says of a changed detail: since when, why, and where."""
+    sentences = []
+    with contextlib.suppress(UserError):
+        rows = [
+            r for r in load_all_documented(adapter) if (r.id, r.scope) == (detail.id, detail.scope)
+        ]
+        for row in sorted(rows, key=lambda row: Version(row.since)):
+            if row.variant in (detail.old.variant, detail.new.variant):
+                until = f" until {row.until}" if row.until else ""
+                remarks = [part for part in (row.note or row.deviation, row.upstream) if part]
+                after = f": {' '.join(remarks).rstrip('.')}" if remarks else ""
+                sentences.append(f"{variant_words(row.variant)} since {row.since}{until}{after}")
+    return sentences
+
+
+def _texts(function: Changed) -> list[list[str]]:
+    """Return the lines of a function on either version."""
+    texts = []
+    for path, own in zip(function.paths, (function.old, function.new), strict=True):
+        lines = read_text(path).split("\n") if path is not None else []
+        texts.append(lines[own.first - 1 : own.last] if own is not None else [])
+    return texts
+
+
+#: file -> lines of the new version that trainings executed.
+ExecutedLines = Mapping[str, Collection[int]]
+
+
+def _ranked(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
+    """Rank lines of the new version: 0: they differ in effect, and ran; 2: they do the same."""
+    # what one version alone has is one difference, and has nothing to be ranked
+    both = None not in (function.old, function.new)
+    spans = changed_statements.difference(function).spans if both else ()
+    ran = executed.get(function.file, ())
+
+    def rank(begin: int, end: int) -> int:
+        # what only the old version has stands between two lines
+        low, high = (begin, end - 1) if end > begin else (begin - 1, begin)
+        own = [(first, last) for first, last in spans if first <= high and last >= low]
+        if not own:
+            return 2 if spans else 0
+        return (
+            0 if any(line in ran for first, last in own for line in range(first, last + 1)) else 1
+        )
+
+    return rank
+
+
+def pair_lines(functions: Iterable[Changed], executed: ExecutedLines) -> dict[Changed, Hunk]:
+    """Return function -> its lines that differ between the versions, with lines around them."""
+    hunks = {}
+    for function in dict.fromkeys(functions):
+        old_text, new_text = _texts(function)
+        first = [own.first if own is not None else 1 for own in (function.old, function.new)]
+        rank = _ranked(function, executed)
+        links = [
+            source_links.find_source_url(path, function.file_on(label))
+            for label, path in zip(VERSIONS, function.paths, strict=True)
+        ]
+        hunk = diff_texts(str(function), old_text, new_text, (first[0], first[1]), rank)
+        hunks[function] = replace(hunk, links=(links[0], links[1]))
+    return hunks
+
+
+def explaining_functions(
+    all_culprits: Iterable[Culprits],
+    details: Iterable[ChangedDetail],
+    changed: Sequence[Changed],
+    executions: Sequence[PieceExecution],
+) -> list[Changed]:
+    """Return the functions by which a report explains what differs.
+
+    Args:
+        details: the changed ones; ``changed``: the functions that may be below them.
+        executions: tells which functions differ when they are called directly.
+    """
+    named = [function for culprits in all_culprits for function in culprits.functions[:1]]
+    named += [
+        execution.function
+        for execution in executions
+        if execution.calls is not None and execution.calls.arguments
+    ]
+    for finding in findings(details, changed):
+        named += finding.functions
+    return named
+
+
+def choose_functions_to_show(executions: Iterable[PieceExecution]) -> list[Changed]:
+    """Return the functions whose lines a page shows, of those that ran and of those that did not.
+
+    Of thousands, as of a release with many new files, the rest is only listed.
+    """
+    groups: dict[tuple[bool, bool], list[Changed]] = {}
+    for execution in executions:
+        if execution.function.counts:
+            by = bool(execution.trainings), bool(execution.details)
+            groups.setdefault(by, []).append(execution.function)
+    return [function for group in groups.values() for function in group[:MOST_HUNKS]]

@@ -1,0 +1,250 @@
+"""Which of the changed functions move the trainings that part: a search for each, within limits."""
+
+from __future__ import annotations
+
+import ast
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from rlregress import progress
+from rlregress.model.code import CODE_CHANGED, Changed
+from rlregress.model.recorded_traces import VERSIONS, Trace, Traced
+from rlregress.model.upgrade_result import Culprits
+from rlregress.source import UNREADABLE
+from rlregress.upgrade.culprits.delta_debugging import (
+    EarlierCulprits,
+    Group,
+    Search,
+    find_functions_at,
+    list_revertible,
+    make_trial,
+    search,
+)
+from rlregress.upgrade.evidence.compared_trainings import Training
+
+#: the stage of a command; a part of it is a recording.
+STAGE = "looking for culprits"
+#: recordings in all, of trainings of so many events or more: a shorter one counts as a part of one,
+#: down to the least.
+LIMIT = 300
+_LONG, _LEAST = 1000, 0.3
+#: recordings of one training.
+_EACH = 40
+#: trainings that are searched at once: the first ones; then twice as many, up to the most.
+WAVE, _MOST = 2, 32
+#: recordings for each function that a search is expected to take; and the share of them that one
+#: after the first takes, which begins with what those found.
+_RECORDINGS, _LATER = 1.75, 0.6
+#: records trainings on the new version: traces by name.
+Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
+
+
+def expected_recordings(functions: float, is_later: bool = False) -> float:
+    """Return how many recordings one search is expected to take, before it has begun.
+
+    Args:
+        functions: how many of those that differ its training executes.
+        is_later: it begins with what the first searches found.
+    """
+    return min(_RECORDINGS * functions, _EACH) * (_LATER if is_later else 1)
+
+
+def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) -> Culprits:
+    """Add to a culprit the functions of one version that its own name, and those that these name.
+
+    They cannot be reverted by themselves: they come and go with what calls them.
+    """
+    alone = [
+        function
+        for function in functions
+        if function.how != CODE_CHANGED and not function.at_import
+    ]
+    unnamed = [function for function in alone if function not in culprits.functions]
+    new: list[Changed] = []
+    named = list(culprits.functions)
+    while named:
+        called = [function for function in unnamed if _calls(named[0], function)]
+        new += called
+        unnamed = [function for function in unnamed if function not in called]
+        named = [*named[1:], *called]
+    return replace(culprits, new=tuple(new))
+
+
+@cache
+def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
+    """Return (path of a module, imported name) pairs of a file; no name: the whole module.
+
+    Args:
+        file: its path below the folder of its package.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, *UNREADABLE):
+        return frozenset()
+    imported = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imported |= {(alias.name.replace(".", "/"), "") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = file.split("/")[: -node.level] if node.level else []
+            module = "/".join([*above, *(node.module or "").split(".")]).rstrip("/")
+            imported |= {(module, alias.name.replace("*", "")) for alias in node.names}
+    return frozenset(imported)
+
+
+def _has_imported(caller: Changed, function: Changed) -> bool:
+    """Return whether the file of a function imports another one, or its module."""
+    module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
+    files = zip(caller.paths, VERSIONS, strict=True)
+    imports_by_version = [
+        _imports(path, caller.file_on(label)) for path, label in files if path is not None
+    ]
+    return any(
+        module == f"{imported_module}/{imported_name}"
+        or (
+            imported_name in ("", name)
+            and (module == imported_module or module.startswith(f"{imported_module}/"))
+        )
+        for imported in imports_by_version
+        for imported_module, imported_name in imported
+    )
+
+
+def _calls(caller: Changed, function: Changed) -> bool:
+    """Return whether a function names another: any of a module that its file imports, a method of
+    its own.
+
+    Other files may have functions of the same name, such as those of another backend.
+    """
+    kind, _, name = function.name.rpartition(".")
+    # a class's own methods are called by Python, whoever they belong to
+    if name.startswith("__") or (kind and function.file != caller.file):
+        return False
+    if function.file != caller.file and not _has_imported(caller, function):
+        return False
+    code = "".join(own.code for own in (caller.old, caller.new) if own is not None)
+    return f"attr='{name}'" in code or f"id='{name}'" in code
+
+
+def search_culprits(
+    parted: Sequence[Traced],
+    trainings: Mapping[str, Training],
+    functions: Sequence[Changed],
+    record: Record,
+    limit: float = LIMIT,
+    until: float | None = None,
+) -> dict[str, Culprits]:
+    """Return training -> the changed functions that make it diverge.
+
+    A few at once are searched, one of every place where trainings part before the others. The later
+    ones begin with what moves any of the earlier ones, where they part or else: mostly that is all.
+    Those that execute what no search has reverted yet come before the others.
+
+    Args:
+        trainings: by name.
+        functions: those that differ.
+        limit: recordings in all, as ``LIMIT``.
+        until: the time after which none begins.
+    """
+    # what diverges before what rounds
+    shortest = sorted(parted, key=lambda item: (item.proved, len(item.new.events)))
+    places = {
+        training.name: find_functions_at(training.comparison.first, functions)
+        for training in shortest
+    }
+    firsts = {
+        places[training.name] or training.name: training.name for training in reversed(shortest)
+    }
+    # one of each place before the others
+    order = sorted(shortest, key=lambda item: item.name not in firsts.values())
+    ran = {training.name: list_revertible(training, functions) for training in order}
+    by_name: dict[str, Culprits] = {}
+    size = WAVE
+    while order:
+        earlier = EarlierCulprits.collect(by_name.values())
+        order.sort(key=lambda item: earlier.knows(ran[item.name]))
+        wave = {training.name: training for training in order[:size]}
+        order, size = order[size:], min(2 * size, _MOST)
+        later = sum(expected_recordings(len(ran[t.name]), is_later=True) for t in order)
+        expected = {name: expected_recordings(len(ran[name]), bool(by_name)) for name in wave}
+        searches = {name: search(training, functions, earlier) for name, training in wave.items()}
+        if until is not None and time.time() > until:
+            limit = 0.0
+        limit -= _run(searches, wave, trainings, record, limit, by_name, expected, later)
+    return {training.name: by_name[training.name] for training in parted}
+
+
+def _run(
+    searches: Mapping[str, Search],
+    traced: Mapping[str, Traced],
+    trainings: Mapping[str, Training],
+    record: Record,
+    limit: float,
+    by_name: dict[str, Culprits],
+    expected: Mapping[str, float],
+    later: float,
+) -> float:
+    """Run searches side by side, turn by turn; how many recordings it took, as ``LIMIT``.
+
+    Args:
+        expected: recordings that each is expected to take.
+        later: the same of all searches after these.
+    """
+    requested: dict[str, list[Group]] = {}
+    spent = 0.0
+    recordings = 0
+    recordings_by_name = dict.fromkeys(searches, 0)
+    for name, looking in searches.items():
+        _send(name, looking, None, requested, by_name)
+    while requested:
+        jobs: dict[tuple[str, Group], Training] = {}
+        for name, groups in requested.items():
+            for group in groups:
+                cost = _cost(traced[name])
+                if spent + cost <= limit and recordings_by_name[name] < _EACH:
+                    jobs[name, group] = make_trial(trainings[name], group, recordings + len(jobs))
+                    recordings_by_name[name] += 1
+                    spent += cost
+        following = sum(
+            # of one that has taken longer, half as many again
+            min(
+                max(expected[name] - recordings_by_name[name], recordings_by_name[name] / 2),
+                _EACH - recordings_by_name[name],
+            )
+            for name in requested
+        )
+        # if these take longer than was expected, so do the later ones
+        excess = max(sum(recordings_by_name.values()) / max(sum(expected.values()), 1), 1)
+        progress.expect_left(len(jobs) + following + later * excess)
+        recorded = record(list(jobs.values())) if jobs else {}
+        recordings += len(jobs)
+        for name, groups in list(requested.items()):
+            traces = {
+                group: recorded[jobs[name, group].name]
+                for group in groups
+                # time may have ended before some
+                if (name, group) in jobs and jobs[name, group].name in recorded
+            }
+            _send(name, searches[name], traces, requested, by_name)
+    return spent
+
+
+def _cost(training: Traced) -> float:
+    return min(max(len(training.new.events) / _LONG, _LEAST), 1.0)
+
+
+def _send(
+    training_name: str,
+    looking: Search,
+    traces: Mapping[Group, Trace] | None,
+    requested: dict[str, list[Group]],
+    by_name: dict[str, Culprits],
+) -> None:
+    try:
+        requested[training_name] = next(looking) if traces is None else looking.send(traces)
+    except StopIteration as ended:
+        requested.pop(training_name, None)
+        by_name[training_name] = ended.value

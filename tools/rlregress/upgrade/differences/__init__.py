@@ -1,0 +1,1 @@
+"""What differs between two versions, read from their files before anything runs."""

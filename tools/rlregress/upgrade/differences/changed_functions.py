@@ -1,0 +1,617 @@
+"""Pieces of code that differ between two versions, read from their sources.
+
+A piece is a function, what a class does when it is made, or what a module does when it is imported.
+Every line of a file belongs to exactly one piece, and every piece that differs is returned: where
+only its messages, docstrings or annotations differ, it is returned as ``WORDING``. Nothing is left
+out here; what a difference means is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import pickle
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar
+
+from rlregress.model.code import (
+    ADDED,
+    BODY,
+    CODE_CHANGED,
+    CODE_MOVED,
+    MODULE,
+    REMOVED,
+    WORDING,
+    Changed,
+    Function,
+)
+from rlregress.source import UNREADABLE, below, find_coding, first_line
+from rlregress.trace import child_processes
+from rlregress.upgrade.differences.name_origins import (
+    TYPE_CHECKING,
+    comes_from,
+    find_origins,
+    parse_with_origins,
+)
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_PIECES = (*_FUNCTIONS, ast.ClassDef)
+_Node = TypeVar("_Node", bound=ast.AST)
+#: calls that print or log something and compute nothing.
+WORDS = frozenset(
+    {
+        "warn",
+        "warning",
+        "info",
+        "debug",
+        "print",
+        "deprecated",
+        "setFormatter",
+        "addHandler",
+        "setLevel",
+    }
+)
+#: what a message may be made with.
+_WORDING = frozenset({"str", "repr", "len", "format", "join", "type"})
+#: decorators that only a type checker reads.
+_TYPING = frozenset(
+    f"{module}.{name}"
+    for module in ("typing", "typing_extensions")
+    for name in ("override", "overload", "final")
+)
+_OVERLOAD = frozenset({"typing.overload", "typing_extensions.overload"})
+#: decorators that do not read the annotations of what they decorate.
+_BLIND = _TYPING | {
+    "builtins.property", "builtins.staticmethod", "builtins.classmethod", "abc.abstractmethod",
+    "contextlib.contextmanager", "functools.wraps", "functools.lru_cache", "functools.cache",
+    "functools.cached_property", "torch.no_grad", "torch.inference_mode",
+}  # fmt: skip
+_ACCESSORS = frozenset({"setter", "getter", "deleter"})
+#: names of a module that say its version and its authors.
+_VERSIONS = frozenset({"__version__", "__author__", "__email__", "__license__"})
+#: who prints or logs, in the words of its name.
+_SPEAKERS = ("log", "warn")
+
+
+def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
+    """Find the functions that differ between the packages of two versions.
+
+    Args:
+        old, new: folders of the packages on either version.
+    """
+    old_files, new_files = map_sources(old), map_sources(new)
+    differing: list[Changed] = []
+    classes: list[set[str]] = [set(), set()]
+    for file in sorted(set(old_files) | set(new_files)):
+        paths = old_files.get(file), new_files.get(file)
+        texts = [path.read_bytes() if path is not None else None for path in paths]
+        if texts[0] != texts[1]:
+            child_processes.check_time()
+            versions = _read_both(texts)
+            differing += _compare_file(file, paths, versions)
+            for names, version in zip(classes, versions, strict=True):
+                names |= set(version)
+    # of a class that has moved to another file, too
+    stayed = classes[0] & classes[1]
+    marked = [replace(function, within=_class(function) in stayed) for function in differing]
+    # read once: of a package that has moved to another folder, every module is new
+    imported = {word for path in old_files.values() for word in _import_words(path)}
+    return _with_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
+
+
+def _class(function: Changed) -> str:
+    """Return the class piece of a method, or the piece around an inner function."""
+    return f"{BODY} {function.name.rpartition('.')[0]}"
+
+
+def _import_words(path: Path) -> Iterator[bytes]:
+    for line in path.read_bytes().splitlines():
+        if b"import" in line:
+            yield from re.findall(rb"\w+", line)
+
+
+def _is_awaited(piece: Changed, imported: Collection[bytes]) -> bool:
+    """Return whether code of the old version names a piece that only the new version has.
+
+    A function that hides a builtin or an imported one, a module that an import tries to find.
+
+    Args:
+        imported: words on the lines of the old version that import something.
+    """
+    if piece.how != ADDED or piece.name.startswith(BODY) or "." in piece.name:
+        return False
+    if piece.name != MODULE:
+        path = piece.paths[0]
+        text = path.read_bytes() if path is not None else b""
+        return hasattr(builtins, piece.name) or _names(text, piece.name)
+    parts = Path(piece.file).with_suffix("").parts
+    stem = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+    return stem.encode() in imported
+
+
+def _names(text: bytes, name: str) -> bool:
+    return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", text) is not None
+
+
+def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
+    """Join pieces that are gone from one file and new in another under one name: they moved."""
+    gone = _by_name(
+        function for function in differing if function.how == REMOVED and not function.at_import
+    )
+    new = _by_name(
+        function for function in differing if function.how == ADDED and not function.at_import
+    )
+    remaining = {piece.key: piece for piece in differing}
+    for name in sorted(set(gone) & set(new)):
+        for removed, added in _pairs(gone[name], new[name]):
+            if not _still_named(removed):
+                del remaining[removed.key]
+            del remaining[added.key]
+            if removed.old is not None and added.new is not None:
+                # the same code may mean something else among the names of another file
+                how = CODE_MOVED if removed.old.code == added.new.code else CODE_CHANGED
+                paths = removed.paths[0], added.paths[1]
+                remaining[added.key] = Changed(
+                    file=added.file,
+                    name=name,
+                    how=how,
+                    old=removed.old,
+                    new=added.new,
+                    paths=paths,
+                    was=removed.file,
+                )
+    return [remaining[key] for key in sorted(remaining)]
+
+
+def _still_named(gone: Changed) -> bool:
+    """Return whether the file that a function has left names it, and does not import it."""
+    path = gone.paths[1]
+    text = path.read_bytes() if path is not None else b""
+    lines = [line for line in text.splitlines() if _names(line, gone.name.rpartition(".")[2])]
+    return "." not in gone.name and bool(lines) and not any(b"import" in line for line in lines)
+
+
+def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
+    named: dict[str, list[Changed]] = {}
+    for function in functions:
+        named.setdefault(function.name, []).append(function)
+    return named
+
+
+def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
+    """Pair functions with the same code; also the last two, if only one is left on each side."""
+    gone, new = list(gone), list(new)
+    for removed in list(gone):
+        same = [
+            added
+            for added in new
+            if added.new and removed.old and added.new.code == removed.old.code
+        ]
+        if same:
+            gone.remove(removed)
+            new.remove(same[0])
+            yield removed, same[0]
+    if len(gone) == len(new) == 1:
+        yield gone[0], new[0]
+
+
+def map_sources(folders: Sequence[str]) -> dict[str, Path]:
+    """Return the path of each source, by its file below the folder of its package."""
+    return {
+        str(path.relative_to(Path(folder).parent)): path
+        for folder in folders
+        for path in below(Path(folder))
+        if path.suffix == ".py"
+    }
+
+
+def _compare_file(
+    file: str,
+    paths: tuple[Path | None, Path | None],
+    versions: Sequence[Mapping[str, Function]],
+) -> Iterator[Changed]:
+    old, new = versions
+    for name in sorted(set(old) | set(new)):
+        old_piece, new_piece = old.get(name), new.get(name)
+        if old_piece is None or new_piece is None:
+            # a module or a class that is there and does nothing of its own; an empty module alone
+            # is found by an import all the same
+            if (
+                not name.startswith("<")
+                or (old_piece or new_piece or Function(name="", first=0, last=0, code="")).code
+                or {*old, *new} == {MODULE}
+            ):
+                yield Changed(
+                    file=file,
+                    name=name,
+                    how=ADDED if old_piece is None else REMOVED,
+                    old=old_piece,
+                    new=new_piece,
+                    paths=paths,
+                )
+        elif old_piece.code != new_piece.code or _reordered(old_piece, new_piece):
+            yield Changed(
+                file=file, name=name, how=CODE_CHANGED, old=old_piece, new=new_piece, paths=paths
+            )
+        elif old_piece.whole != new_piece.whole:
+            yield Changed(
+                file=file, name=name, how=WORDING, old=old_piece, new=new_piece, paths=paths
+            )
+
+
+def _reordered(old: Function, new: Function) -> bool:
+    """Return whether definitions of both versions stand in another order, or in another block."""
+    shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
+        name_.rpartition(" ")[2] for name_ in new.defines
+    }
+    orders = [
+        [name_ for name_ in version.defines if name_.rpartition(" ")[2] in shared]
+        for version in (old, new)
+    ]
+    return orders[0] != orders[1]
+
+
+def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
+    """Return the pieces of both versions of a file; None: that version does not have it.
+
+    Of functions with the same lines in both, the code is left out: it need not be compared.
+    """
+    if None in texts:
+        return [{} if text is None else read_pieces(text) for text in texts]
+    versions = [text for text in texts if text is not None]
+    try:
+        trees = [parse_with_origins(text) for text in versions]
+        lines_by_function: list[dict[str, list[list[bytes]]]] = [{}, {}]
+        for text, tree, by_name in zip(versions, trees, lines_by_function, strict=True):
+            # the same bytes are another text in another coding
+            coding = find_coding(text).encode()
+            lines = text.splitlines()
+            for name, node in _pieces(tree):
+                if isinstance(node, _FUNCTIONS):
+                    first, last = _lines(node)
+                    by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
+        old, new = lines_by_function
+        same = {name for name in old if old[name] == new.get(name)}
+        return [_take_apart(tree, same) for tree in trees]
+    except UNREADABLE:
+        return [read_pieces(text) for text in versions]
+
+
+@lru_cache(maxsize=4096)
+def read_pieces(text: bytes) -> Mapping[str, Function]:
+    """Return the pieces of a source text by qualified name; unreadable text is one module."""
+    try:
+        return _take_apart(parse_with_origins(text), frozenset())
+    except UNREADABLE:
+        unread = repr(text)
+        return {
+            MODULE: Function(name=MODULE, first=1, last=1, code=unread, spoken=unread, whole=unread)
+        }
+
+
+def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Function]:
+    """Return the pieces of a tree, which is taken apart for it.
+
+    Args:
+        same: functions whose code is left out.
+    """
+    pieces: dict[str, Function] = {}
+    for name, node in list(_pieces(tree)):
+        first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
+        # of several of one name, as of a property and its setter, all count
+        earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
+        if name in same:
+            pieces[name] = replace(earlier, last=last)
+            continue
+        # before its own statements lose what is inside them, then annotations, then words
+        defines, acts = tuple(_definitions(node.body, "")), _acts(node)
+        full_text, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
+        pieces[name] = Function(
+            name=name,
+            first=earlier.first,
+            last=last,
+            code=earlier.code + code,
+            spoken=earlier.spoken + spoken,
+            whole=earlier.whole + full_text,
+            defines=earlier.defines + defines,
+            acts=earlier.acts or acts,
+        )
+    return pieces
+
+
+def _pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
+    """Yield the pieces of a module with their qualified names."""
+
+    def visit(
+        statements: Iterable[ast.stmt], above: str
+    ) -> Iterator[tuple[str, ast.ClassDef | _Function]]:
+        for child in statements:
+            if isinstance(child, _PIECES):
+                name = f"{above}.{child.name}" if above else child.name
+                if isinstance(child, ast.ClassDef):
+                    yield f"{BODY} {name}", child
+                elif not _for_types(child):
+                    yield name, child
+                yield from visit(child.body, name)
+            else:
+                # functions that are defined under a condition, or where an import fails
+                yield from visit(_inner_statements(child), above)
+
+    yield from visit(tree.body, "")
+    yield MODULE, tree
+
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _lines(node: ast.ClassDef | _Function) -> tuple[int, int]:
+    return first_line(node), node.end_lineno or 0
+
+
+def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for inner in getattr(node, field, []):
+            if isinstance(inner, ast.stmt):
+                yield inner
+            else:
+                yield from inner.body
+
+
+def _for_types(node: _Function) -> bool:
+    # that of typing takes no arguments
+    return any(comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
+
+
+def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
+    """Yield functions and classes in the order of their definition, each with its block."""
+    for child in body:
+        if isinstance(child, _PIECES):
+            if isinstance(child, ast.ClassDef) or not _for_types(child):
+                yield f"{where} {child.name}"
+        else:
+            for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+                for inner in getattr(child, field, []):
+                    block = f"{where}/{type(child).__name__}.{field}"
+                    inside = [inner] if isinstance(inner, ast.stmt) else inner.body
+                    yield from _definitions(inside, block)
+
+
+def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
+    """Return whether its definition does more than give it a name: decorators, bases that may
+    register.
+    """
+    if isinstance(node, ast.Module):
+        return False
+    if isinstance(node, ast.ClassDef):
+        return bool(node.bases or node.keywords or node.decorator_list)
+    return not all(_is_blind(decorator, node.name) for decorator in node.decorator_list)
+
+
+def _is_blind(decorator: ast.expr, decorated: str) -> bool:
+    """Return whether a decorator is known not to read annotations, nor to do anything beside."""
+    if isinstance(decorator, ast.Call):
+        return comes_from(decorator.func, _BLIND)
+    if isinstance(decorator, ast.Attribute) and decorator.attr in _ACCESSORS:
+        # of the property of its own name, which is above it
+        return isinstance(decorator.value, ast.Name) and decorator.value.id == decorated
+    return comes_from(decorator, _BLIND)
+
+
+def _last_name(node: ast.expr) -> str:
+    called = node.func if isinstance(node, ast.Call) else node
+    return ast.unparse(called).rpartition(".")[2]
+
+
+def _dump_whole(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """Dump a definition without the functions and classes in it, which are pieces themselves."""
+    own = copy.copy(node)
+    own.body = [child for child in node.body if not isinstance(child, _PIECES)]
+    return ast.dump(_Own().generic_visit(own))
+
+
+def dump_head(node: ast.ClassDef | _Function) -> str:
+    """Dump kind, decorators, arguments or bases, without types where nothing reads them."""
+    lines = [type(node).__name__]
+    for decorator in node.decorator_list:
+        if not comes_from(decorator, _TYPING):
+            lines.append(f"decorator {ast.dump(decorator)}")
+    if isinstance(node, ast.ClassDef):
+        return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
+    typed = _acts(node)
+    lines.append(ast.dump(node.args if typed else _without_types(_copied(node.args))))
+    lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
+    return "\n".join(lines)
+
+
+def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """Dump the statements of a piece, without words and types."""
+    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
+    doing = _Doing(*_stripping_options(node))
+    imports: list[ast.stmt] = []
+    for child in node.body:
+        stripped = doing.visit(child)
+        if isinstance(stripped, (ast.Import, ast.ImportFrom)):
+            imports += _single(stripped)
+            continue
+        lines += _sorted(imports)
+        imports = []
+        if stripped is not None:
+            lines.append(ast.dump(stripped))
+    return "\n".join([*lines, *_sorted(imports)])
+
+
+def _dump_spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
+    """Dump the statements and messages of a piece, without docstrings and types."""
+    lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
+    saying = _Saying(*_stripping_options(node))
+    stripped = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
+    return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
+
+
+def _stripping_options(node: ast.AST) -> tuple[bool, bool]:
+    """Return whether annotations count, as a class is made of them, and whether it is a module."""
+    return isinstance(node, ast.ClassDef) and _acts(node), isinstance(node, ast.Module)
+
+
+def strip_words(child: ast.stmt) -> ast.AST | None:
+    """Copy a statement without what computes nothing; None: all of it computes nothing."""
+    if isinstance(child, _PIECES):
+        return None
+    visited: ast.AST | None = _Doing().visit(_copied(child))
+    return visited
+
+
+def without_blocks(node: ast.stmt) -> ast.stmt:
+    """Return a copy of a statement without the statements inside it."""
+    bare = copy.copy(node)
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        if isinstance(getattr(bare, field, None), list):
+            setattr(bare, field, [])
+    return bare
+
+
+def _sorted(imports: Sequence[ast.stmt]) -> list[str]:
+    """Dump adjacent imports, sorted unless a name is bound twice: else their order is style."""
+    rows = [ast.dump(statement) for statement in imports]
+    aliases = [alias for statement in imports for alias in getattr(statement, "names", ())]
+    names = [alias.asname or alias.name for alias in aliases]
+    return rows if "*" in names or len(set(names)) < len(names) else sorted(rows)
+
+
+def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            yield ast.Import([alias])
+        else:
+            yield ast.ImportFrom(node.module, [alias], node.level)
+
+
+def _copied(node: _Node) -> _Node:
+    # C code, unlike a deep copy
+    copied: _Node = pickle.loads(pickle.dumps(node))  # noqa: S301 - its own bytes
+    return copied
+
+
+def _without_types(arguments: ast.arguments) -> ast.arguments:
+    all_arguments = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    all_arguments += [
+        argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
+    ]
+    for arg in all_arguments:
+        arg.annotation = None
+    return arguments
+
+
+def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether expressions only make words: they call nothing else, and bind nothing."""
+    return not any(
+        isinstance(child, ast.NamedExpr | ast.Await | ast.Yield | ast.YieldFrom)
+        or (isinstance(child, ast.Call) and _last_name(child) not in _WORDING)
+        for node in nodes
+        for child in ast.walk(node)
+    )
+
+
+def only_words(node: ast.Expr) -> bool:
+    """Return whether a statement prints, warns or logs, and nothing is computed for it."""
+    call = node.value
+    if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
+        return False
+    # of any other object it may be a method that computes, and a function of the module's own
+    speakers = [origin.rpartition(".")[0] for origin in find_origins(call.func)]
+    if isinstance(call.func, ast.Attribute):
+        speakers = [ast.unparse(call.func.value)]
+    last_words = {speaker.rpartition(".")[2].lower() for speaker in speakers} - {"builtins"}
+    if not all(any(word in last for word in _SPEAKERS) for last in last_words):
+        return False
+    return computes_nothing([*call.args, *call.keywords])
+
+
+def _only_text(nodes: Iterable[ast.AST]) -> bool:
+    """Return whether expressions make nothing but text for people."""
+    values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
+    return computes_nothing(values) and all(
+        isinstance(value, ast.JoinedStr)
+        or (isinstance(value, ast.Constant) and isinstance(value.value, str))
+        or (isinstance(value, ast.BinOp | ast.Call))
+        for value in values
+    )
+
+
+class _Own(ast.NodeTransformer):
+    """Removes inner functions and classes: they are pieces by themselves."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        """A piece by itself."""
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Blocks that are left empty stay blocks."""
+        visited = super().generic_visit(node)
+        if isinstance(getattr(visited, "body", None), list) and not visited.body:  # type: ignore[attr-defined]
+            visited.body = [ast.Pass()]  # type: ignore[attr-defined]
+        return visited
+
+
+class _Saying(_Own):
+    """Leaves what computes or says something when it runs.
+
+    Args:
+        typed: annotations without a value count, too.
+        module: of a module, names that say its version go.
+    """
+
+    def __init__(self, typed: bool = False, module: bool = False) -> None:
+        self._typed, self._module = typed, module
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Docstrings go."""
+        return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+        """Remove the version of the package, which differs in each release."""
+        names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+        if self._module and len(names) == len(node.targets) and names <= _VERSIONS:
+            return None if isinstance(node.value, ast.Constant) else node
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        """A type is not computed with, unless a class is made of it."""
+        if self._typed:
+            return node
+        if node.value is None:
+            return None
+        self.generic_visit(node)
+        return ast.Assign(targets=[node.target], value=node.value, lineno=0)
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """Remove blocks that only a type checker runs."""
+        if comes_from(node.test, TYPE_CHECKING):
+            if not node.orelse:
+                return None
+            node.body = [ast.Pass()]
+        return self.generic_visit(node)
+
+
+class _Doing(_Saying):
+    """Leaves what computes something."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Docstrings and words to the user go."""
+        return None if only_words(node) else super().visit_Expr(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """Keep the kind of an error, and not its message."""
+        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
+            node.exc = node.exc.func
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """Keep the condition, and not its message."""
+        return ast.Assert(test=node.test, msg=None)

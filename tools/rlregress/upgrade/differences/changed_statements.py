@@ -1,0 +1,308 @@
+"""Which statements of a piece of code differ: that a function ran says little of its lines.
+
+A statement is compared without the statements inside it, at its place in the blocks around it. Of
+parts that a statement evaluates only sometimes (the second operand of ``and``, either branch of a
+conditional expression, the inside of a comprehension or a lambda, a default) no line tells whether
+they were evaluated: a difference there is *unmeasured*.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from rlregress.model.code import BODY, MODULE, Changed
+from rlregress.source import UNREADABLE
+from rlregress.upgrade.differences import changed_functions
+from rlregress.upgrade.differences.name_origins import parse_with_origins
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One statement, without those inside it.
+
+    Attributes:
+        first, last: lines.
+        where: the blocks around it.
+        code: what it does; ``certain``: what of it is evaluated whenever it runs.
+        shares: its line is also that of the statement around it.
+        binds: names, and attributes, that it gives a value to.
+        defines: it defines a function or a class.
+        raises: its block does nothing but end in an error that it raises.
+    """
+
+    first: int
+    last: int
+    where: str
+    code: str
+    certain: str
+    shares: bool = False
+    binds: frozenset[str] = frozenset()
+    defines: bool = False
+    raises: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """The differences between two versions of a piece of code.
+
+    Attributes:
+        spans: first and last lines, in the new version, of the statements that differ.
+        raising: those of them that only raise an error, where the old version does nothing else.
+        unmeasured: how many differences there are of which no line tells whether they ran.
+        binds: names that are bound to something else, of either version.
+    """
+
+    spans: tuple[tuple[int, int], ...] = ()
+    raising: tuple[tuple[int, int], ...] = ()
+    unmeasured: int = 0
+    binds: frozenset[str] = frozenset()
+
+
+def difference(piece: Changed) -> Difference:
+    """Return the statements of a piece that only one version has."""
+    texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
+    old, new = (_statements(text, piece.name) for text in texts)
+    if old is None or new is None:
+        return Difference(unmeasured=1)
+    spans: list[tuple[int, int]] = []
+    raising: list[tuple[int, int]] = []
+    unmeasured = 0
+    differing: list[list[Statement]] = [[], []]
+    codes = [[(statement.where, statement.code) for statement in version] for version in (old, new)]
+    matcher = difflib.SequenceMatcher(None, codes[0], codes[1], autojunk=False)
+    for how, begin, end, first, last in matcher.get_opcodes():
+        if how == "equal":
+            continue
+        gone, come = old[begin:end], new[first:last]
+        did = {statement.where for statement in gone if not statement.raises}
+        differing[0] += gone
+        differing[1] += come
+        if how == "delete":
+            come = _with_context(gone, new, first)
+            unmeasured += not come
+        for number, inner_statement in enumerate(come):
+            replaced = gone[number] if len(gone) == len(come) and how == "replace" else None
+            same = replaced is not None and (replaced.where, replaced.certain) == (
+                inner_statement.where,
+                inner_statement.certain,
+            )
+            if same or inner_statement.shares:
+                unmeasured += 1
+            else:
+                span = inner_statement.first, inner_statement.last
+                spans.append(span)
+                if inner_statement.raises and inner_statement.where not in did:
+                    raising.append(span)
+    return Difference(
+        spans=tuple(spans),
+        raising=tuple(raising),
+        unmeasured=unmeasured,
+        binds=_rebound(*differing),
+    )
+
+
+def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
+    """Return names that are bound to another value; a changed definition is a piece by itself."""
+    bound = {
+        name for statement in (*gone, *come) for name in statement.binds if not statement.defines
+    }
+    defined = [
+        {n for statement in version if statement.defines for n in statement.binds}
+        for version in (gone, come)
+    ]
+    return frozenset(bound | (defined[0] & defined[1]))
+
+
+def _with_context(
+    gone: Sequence[Statement], new: tuple[Statement, ...], at: int
+) -> tuple[Statement, ...]:
+    """Return the next or the last statement of the block in which statements are gone."""
+    for number in (at, at - 1):
+        if 0 <= number < len(new) and new[number].where == gone[0].where:
+            return new[number : number + 1]
+    return ()
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: bytes) -> ast.Module | None:
+    """Return the tree of a text; None: it cannot be read."""
+    try:
+        return parse_with_origins(text)
+    except UNREADABLE:
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
+    """Return the statements of a piece, by its qualified name; None: the text cannot be read."""
+    tree = _parsed(text)
+    own: list[Statement] = []
+    inside_of = f"{piece.removeprefix(f'{BODY} ')}."
+
+    def visit(body: Sequence[ast.stmt], name: str, above: str, where: str, line: int) -> None:
+        # of a function as a whole it is no check
+        raises = bool(where) and _only_raises(body)
+        for child in body:
+            if isinstance(child, _DEFINITIONS):
+                inner = f"{above}.{child.name}" if above else child.name
+                defined = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
+                if name == piece:
+                    own.append(_definition(child, where))
+                if defined == piece:
+                    own.append(_head(child))
+                if inside_of.startswith(f"{inner}."):
+                    visit(child.body, defined, inner, "", child.lineno)
+                continue
+            if name == piece:
+                own.extend(_statement(child, where, line, raises))
+            for label, inside, at in _blocks(child):
+                statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
+                if name == piece:
+                    own.extend(_guard(inside, where, label, _only_raises(statements)))
+                visit(statements, name, above, f"{where}/{label}", at)
+
+    try:
+        visit(tree.body if tree is not None else (), MODULE, "", "", 0)
+    except RecursionError:
+        return None
+    return tuple(own) if tree is not None else None
+
+
+def _definition(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, where: str
+) -> Statement:
+    """Return the statement that defines a function or a class, with its block."""
+    code = f"define {node.name}"
+    return Statement(
+        first=node.lineno,
+        last=node.lineno,
+        where=where,
+        code=code,
+        certain=code,
+        binds=frozenset([node.name]),
+        defines=True,
+    )
+
+
+def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
+    """Yield label, content, and line of the head of each block of a statement."""
+    kind = type(node).__name__
+    for field in ("body", "orelse", "finalbody"):
+        inside = getattr(node, field, None)
+        if inside:
+            yield f"{kind}.{field}", inside, node.lineno if field == "body" else 0
+    for handler in getattr(node, "handlers", ()):
+        yield f"{kind}.except", [handler, *handler.body], handler.lineno
+    for case in getattr(node, "cases", ()):
+        yield f"{kind}.case", [case, *case.body], case.pattern.lineno
+
+
+def _only_raises(body: Sequence[ast.stmt]) -> bool:
+    """Return whether a block only makes an error and raises it."""
+    return isinstance(body[-1], ast.Raise) and all(
+        isinstance(statement, (ast.Raise, ast.Assign, ast.AnnAssign)) for statement in body
+    )
+
+
+def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> Iterator[Statement]:
+    """Yield the head of an error handler or of a case: its line runs when it is tried."""
+    head = inside[0]
+    if isinstance(head, ast.ExceptHandler):
+        code = f"except {ast.dump(head.type) if head.type else ''} {head.name}"
+        line = head.lineno
+    elif isinstance(head, ast.match_case):
+        code = f"case {ast.dump(head.pattern)} {ast.dump(head.guard) if head.guard else ''}"
+        line = head.pattern.lineno
+    else:
+        return
+    yield Statement(
+        first=line, last=line, where=f"{where}/{label}", code=code, certain=code, raises=raises
+    )
+
+
+def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[Statement]:
+    stripped = changed_functions.strip_words(changed_functions.without_blocks(node))
+    if stripped is None:
+        return
+    inner = [statement for _, inside, _ in _blocks(node) for statement in inside
+             if isinstance(statement, ast.stmt)]  # fmt: skip
+    last = (
+        min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
+        - 1
+    )
+    yield Statement(
+        first=node.lineno,
+        last=max(last, node.lineno),
+        where=where,
+        code=ast.dump(stripped),
+        # of the copy: this changes it
+        certain=ast.dump(_Certain().visit(stripped)),
+        shares=node.lineno == line,
+        binds=frozenset(_bound(node)),
+        raises=raises,
+    )
+
+
+def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
+    """Return decorators, arguments and bases, which act whenever the piece runs."""
+    code = changed_functions.dump_head(node)
+    certain = code
+    if not isinstance(node, ast.ClassDef):
+        certain_part = copy.copy(node)
+        certain_part.args = copy.copy(node.args)
+        certain_part.args.defaults = []
+        certain_part.args.kw_defaults = [None for _ in node.args.kwonlyargs]
+        certain = changed_functions.dump_head(certain_part)
+    last = node.end_lineno or node.lineno
+    names = frozenset([node.name])
+    # any line of it
+    return Statement(
+        first=node.lineno, last=last, where="", code=code, certain=certain, binds=names
+    )
+
+
+def _bound(node: ast.stmt) -> Iterator[str]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        for alias in node.names:
+            yield alias.asname or alias.name.partition(".")[0]
+        return
+    targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
+    for target in targets:
+        for child in ast.walk(target) if isinstance(target, ast.AST) else ():
+            if isinstance(child, ast.Name):
+                yield child.id
+            elif isinstance(child, ast.Attribute):
+                yield child.attr
+
+
+class _Certain(ast.NodeTransformer):
+    """Keeps of a statement the expressions that are evaluated whenever it runs."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        """The first operand alone is evaluated for certain."""
+        node.values = node.values[:1]
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        """Either branch may be left out."""
+        visited: ast.AST = self.visit(node.test)
+        return visited
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """It runs later, or never."""
+        return ast.Constant("lambda")
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        """There may be nothing to go through."""
+        visited: ast.AST = self.visit(node.generators[0].iter)
+        return visited
+
+    visit_SetComp = visit_GeneratorExp = visit_ListComp  # type: ignore[assignment]
+    visit_DictComp = visit_ListComp  # type: ignore[assignment]

@@ -1,0 +1,41 @@
+"""Sentences on differences that are known before anything trains, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rlregress.model.upgrade_result import ChangedDefault, ChangedDetail
+from rlregress.upgrade.differences.inventory import Inventory
+
+#: differences of one kind that are printed; the report has all of them.
+_LISTED = 8
+
+
+def describe_inventory(inventory: Inventory) -> list[str]:
+    """Names that are gone or incompatible, and packages that are no longer installed."""
+    broken = [change for change in inventory.public if change.breaks]
+    gone = (name for name, (old, new) in inventory.versions.items() if old and not new)
+    # those that the packages required come before what only these required
+    not_installed = [
+        f"{name} {inventory.versions[name][0]}" for name in dict.fromkeys((*inventory.lost, *gone))
+    ]
+    return [
+        *_head_lines("gone or incompatible", (change.summary for change in broken)),
+        *_head_lines("no longer installed", [", ".join(not_installed)] if not_installed else []),
+    ]
+
+
+def describe_probes(
+    details: Iterable[ChangedDetail], defaults: Iterable[ChangedDefault]
+) -> list[str]:
+    """Describe details and defaults that differ."""
+    return [
+        *_head_lines("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
+        *_head_lines("another default", map(str, defaults)),
+    ]
+
+
+def _head_lines(head: str, sentences: Iterable[str]) -> Sequence[str]:
+    distinct = list(dict.fromkeys(sentences))
+    remainder = [f"  {head}: and {len(distinct) - _LISTED} more"] if len(distinct) > _LISTED else []
+    return [f"  {head}: {sentence}" for sentence in distinct[:_LISTED]] + remainder

@@ -1,0 +1,221 @@
+"""Which statements of a module define its names when it is imported, as far as its source shows.
+
+griffe reads all branches of a condition and keeps one definition of a name. So it is shown one
+branch at a time. Nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+from rlregress.source import UNREADABLE
+from rlregress.trace import child_processes
+from rlregress.upgrade.differences.name_origins import TYPE_CHECKING, comes_from, mark_origins
+
+#: values that conditions compare, in the interpreter that runs this.
+_FACTS: dict[str, Any] = {
+    "sys.version_info": tuple(sys.version_info),
+    "sys.version_info[:2]": tuple(sys.version_info[:2]),
+    "sys.version_info[0]": sys.version_info[0],
+    "sys.version_info.major": sys.version_info[0],
+    "sys.version_info.minor": sys.version_info[1],
+    "sys.platform": sys.platform,
+    "os.name": os.name,
+    "__name__": "",
+}
+_OPERATORS = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+_BLOCKS = (ast.ClassDef, ast.With, ast.For, ast.While)
+_TRY = (ast.Try, getattr(ast, "TryStar", ast.Try))
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+class ImportBranches(griffe.Extension):
+    """Shows griffe one branch of each condition of a module and its classes, and no others.
+
+    Args:
+        until: the time at which reading ends.
+        number: of the branch that is read where the source does not decide; 0 is the first, and
+            the last one stands for those that a condition does not have.
+
+    Attributes:
+        branches: file -> most branches that define names of one undecided condition.
+        computed: path of a module -> why its source does not show all names that it offers.
+        lazy: path of a module that may import a name when it is used -> words that may be names.
+    """
+
+    def __init__(self, until: float | None, number: int) -> None:
+        super().__init__()
+        self._until, self._number = until, number
+        self.branches: dict[Path, int] = {}
+        self.computed: dict[str, str] = {}
+        self.lazy: dict[str, set[str]] = {}
+
+    def on_module_node(self, *, node: Any, agent: Any, **_: Any) -> None:
+        """Keep one branch of each condition.
+
+        Raises:
+            OutOfTime: the module is about to be read too late.
+        """
+        child_processes.check_time(self._until)
+        mark_origins(node)
+        most = [1]
+        node.body = self._statements(node.body, most)
+        self.branches[agent.filepath] = most[0]
+
+    def _statements(self, body: Sequence[ast.stmt], most: list[int]) -> list[ast.stmt]:
+        statements: list[ast.stmt] = []
+        for statement in body:
+            branches = _branches(statement)
+            if branches is not None:
+                if len(branches) > 1 and any(map(_defines_names, branches)):
+                    most[0] = max(most[0], len(branches))
+                branch = branches[min(self._number, len(branches) - 1)]
+                statements += self._statements(branch, most)
+                continue
+            if isinstance(statement, _BLOCKS):
+                statement.body = self._statements(statement.body, most) or [ast.Pass()]
+            statements.append(statement)
+        return statements
+
+    def on_module_members(self, *, node: Any, mod: griffe.Module, **_: Any) -> None:
+        """Remove names that are deleted, and note those that no statement defines."""
+        parts = [inner for statement in node.body for inner in _evaluated(statement)]
+        deleted = [target for p in parts if isinstance(p, ast.Delete) for target in p.targets]
+        for target in deleted:
+            if isinstance(target, ast.Name):
+                member = mod.members.get(target.id)
+                if member is not None and (_line(member) or 0) < target.lineno:
+                    del mod.members[member.name]
+        if "__getattr__" in mod.members or any(map(_replaces_module, parts)):
+            self.lazy[mod.path] = {word for inner in ast.walk(node) for word in _words(inner)}
+        if any(_computes_list(part, mod) for part in parts):
+            # all public names are offered, as far as is known
+            mod.exports = None
+            self.computed[mod.path] = "its __all__ is computed when it is imported"
+        elif any(map(_makes_names, parts)):
+            self.computed[mod.path] = "it makes names when it is imported"
+
+
+def _branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
+    """Return the branches of a condition of which one runs; None: it is no condition."""
+    if isinstance(statement, _TRY):
+        failing = [handler.body for handler in statement.handlers
+                   if not any(isinstance(s, ast.Raise) for s in handler.body)]  # fmt: skip
+        return [
+            [*branch, *statement.finalbody]
+            for branch in ([*statement.body, *statement.orelse], *failing)
+        ]
+    if not isinstance(statement, ast.If):
+        return None
+    value = _decided(statement.test)
+    if value is not None:
+        return [statement.body if value else statement.orelse]
+    remainder = statement.orelse
+    if len(remainder) == 1 and isinstance(remainder[0], ast.If):
+        return [statement.body, *(_branches(remainder[0]) or ())]
+    return [statement.body, remainder]
+
+
+def _decided(test: ast.expr) -> bool | None:
+    """Return the value of a condition in this interpreter; None: the source does not show it."""
+    match test:
+        case ast.Constant():
+            return bool(test.value)
+        case ast.UnaryOp(op=ast.Not()):
+            value = _decided(test.operand)
+            return None if value is None else not value
+        case ast.BoolOp():
+            values = [_decided(part) for part in test.values]
+            decisive = isinstance(test.op, ast.Or)
+            if decisive in values:
+                return decisive
+            return None if None in values else not decisive
+        case ast.Name() | ast.Attribute() if comes_from(test, TYPE_CHECKING):
+            return False
+        case ast.Compare(ops=[how], comparators=[right]) if type(how) in _OPERATORS:
+            with suppress(KeyError, TypeError, *UNREADABLE):
+                fact = _FACTS[ast.unparse(test.left)]
+                return bool(_OPERATORS[type(how)](fact, ast.literal_eval(right)))
+    return None
+
+
+def _defines_names(branch: Sequence[ast.stmt]) -> bool:
+    """Return whether a branch defines anything; imports of other packages are none of users."""
+    return any(
+        isinstance(inner, (*_DEFINITIONS, ast.Assign, ast.AnnAssign))
+        or (isinstance(inner, ast.ImportFrom) and inner.level > 0)
+        for statement in branch
+        for inner in _evaluated(statement)
+    )
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and what it contains, but for bodies of functions and classes."""
+    yield node
+    if not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
+        for child in ast.iter_child_nodes(node):
+            yield from _evaluated(child)
+
+
+def _line(member: griffe.Object | griffe.Alias) -> int | None:
+    return member.alias_lineno if isinstance(member, griffe.Alias) else member.lineno
+
+
+def _words(part: ast.AST) -> Iterator[str]:
+    """Yield words of a list, a dictionary or a comparison."""
+    if isinstance(part, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Compare)):
+        for child in ast.iter_child_nodes(part):
+            if isinstance(child, ast.Constant) and str(child.value).isidentifier():
+                yield str(child.value)
+
+
+def _computes_list(part: ast.AST, module: griffe.Module) -> bool:
+    """Return whether a statement gives ``__all__`` entries that griffe cannot read."""
+    if isinstance(part, ast.Assign | ast.AnnAssign | ast.AugAssign):
+        targets = part.targets if isinstance(part, ast.Assign) else [part.target]
+        names = [inner for target in targets for inner in ast.walk(target)]
+        if not any(isinstance(name, ast.Name) and name.id == "__all__" for name in names):
+            return False
+        try:
+            listed = griffe.get__all__(part, module)
+        except (KeyError, TypeError, AttributeError):
+            return True
+        # a name stands for the list of another module
+        paths = [name.canonical_path for name in listed if isinstance(name, griffe.ExprName)]
+        return any(not path.endswith(".__all__") for path in paths)
+    called = part.func if isinstance(part, ast.Call) else None
+    return isinstance(called, ast.Attribute) and ast.unparse(called.value) == "__all__"
+
+
+def _makes_names(part: ast.AST) -> bool:
+    """Return whether a statement adds names to its module that it does not spell."""
+    if isinstance(part, ast.Call):
+        called = ast.unparse(part.func)
+        return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
+            called == "setattr" and "sys.modules" in ast.unparse(part)
+        )
+    return _stored_into(part) in ("globals()", "vars()", "locals()")
+
+
+def _replaces_module(part: ast.AST) -> bool:
+    """Return whether a statement puts another object in the place of its module."""
+    return _stored_into(part) == "sys.modules"
+
+
+def _stored_into(part: ast.AST) -> str:
+    """Return the mapping that a statement stores an item into; empty: it stores none."""
+    if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        return ast.unparse(part.value)
+    return ""

@@ -1,0 +1,499 @@
+"""Differences between two versions, read from files and metadata before anything runs."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import sys
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress.frameworks.base import Adapter
+from rlregress.model.code import WORDING, Changed
+from rlregress.model.differences import GONE
+from rlregress.source import below
+from rlregress.trace import child_processes
+from rlregress.upgrade.differences import (
+    changed_functions,
+    package_users,
+    public_names,
+    requirements,
+    training_selection,
+)
+from rlregress.upgrade.differences.public_names import PublicChange
+from rlregress.upgrade.differences.requirements import RequirementChange
+from rlregress.upgrade.versions import affected, closures, declarations, installed, working_tree
+from rlregress.upgrade.versions.distribution_metadata import Distributions
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+from rlregress.upgrade.versions.resolved import ResolvedPair
+
+#: compiled code.
+COMPILED = frozenset({".so", ".pyd", ".dylib"})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """An importable package, or a module, where the two versions have it.
+
+    Attributes:
+        old, new: its folder, or its file; None: that version has none.
+    """
+
+    name: str
+    old: Path | None
+    new: Path | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherFile:
+    """A file that differs and has no piece of code that does.
+
+    Attributes:
+        how: "changed", "added" or "removed".
+        without_effect: why it can have no effect; empty: it may have one.
+        content: a digest of both versions.
+    """
+
+    file: str
+    how: str
+    without_effect: str = ""
+    content: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inventory:
+    """Everything that differs.
+
+    Attributes:
+        packages: whose files were compared.
+        pieces: of code; files: the other ones.
+        public: names and signatures of these packages.
+        requirements: what their distributions declare.
+        versions: name -> old and new version of every other distribution; "" where it is not.
+        lost: distributions that the new version no longer installs: those that its packages
+            required, then what only these required.
+        needed: distributions that the packages no longer require -> the public functions of the new
+            version that use them.
+        installed: name -> version of everything on the new version, "python" included.
+        extras: of distributions that the user asked for.
+        parts: top folder, or file, of a package -> its distribution, of those that were pinned.
+        unrelated: of ``versions``, what neither requires a framework or what one stands on, nor is
+            required by one.
+        users: folders and files of other distributions that require what was compared, in the old
+            version.
+    """
+
+    packages: tuple[Package, ...] = ()
+    pieces: tuple[Changed, ...] = ()
+    files: tuple[OtherFile, ...] = ()
+    public: tuple[PublicChange, ...] = ()
+    requirements: tuple[RequirementChange, ...] = ()
+    versions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
+    needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unrelated: frozenset[str] = frozenset()
+    installed: Mapping[str, str] = field(default_factory=dict)
+    extras: frozenset[str] = frozenset()
+    parts: Mapping[str, str] = field(default_factory=dict)
+    users: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> set[str]:
+        """Public names that are gone or incompatible."""
+        return {change.name for change in self.public if change.breaks}
+
+    @property
+    def summary(self) -> str:
+        """Return in words how much differs."""
+        wording = sum(piece.how == WORDING for piece in self.pieces)
+        return (
+            f"differences found in the files and metadata of both versions: {len(self.pieces)} "
+            f"pieces of code ({wording} in wording only), {len(self.files)} other files, "
+            f"{len(self.public)} public names, {len(self.requirements)} requirements, "
+            f"{len(self.versions)} other packages"
+        )
+
+    def list_other_packages(self, modules: Collection[str]) -> list[str]:
+        """Return packages that differ, without some modules."""
+        return [p.name for p in self.packages if p.name not in modules and p.old != p.new]
+
+    def folders(self, label: str) -> list[str]:
+        """Return the folders of all packages of the version "old" or "new"."""
+        return [str(f) for package in self.packages if (f := getattr(package, label)) is not None]
+
+
+def inventory(
+    pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, until: float | None = None
+) -> Inventory:
+    """Compare the files and the metadata of both versions.
+
+    Code is compared of the packages that were to move; of everything else the version.
+
+    Args:
+        until: the time at which the comparison of public names ends.
+
+    Raises:
+        OutOfTime: the time of the command was over before the code was compared.
+    """
+    versions = (old, new)
+    distributions = closures.on_path(old.runtime), closures.on_path(new.runtime)
+    own = {
+        name: [
+            _modules(version_distributions[name]) if name in version_distributions else {}
+            for version_distributions in distributions
+        ]
+        for name in pair.pinned
+    }
+    packages = _packages(pair, old, new, own)
+    differing_packages = [package for package in packages if package.old != package.new]
+    folders = [
+        [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
+    ]
+    pieces = changed_functions.find_changed(*folders)
+    names = _distributions(pair, differing_packages, own)
+    files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
+    declared = _requirement_changes(versions, distributions, names)
+    differing = {
+        file.partition("/")[0] for file in [p.file for p in pieces] + [f.file for f in files]
+    }
+    compared = {
+        name
+        for name, modules in names.items()
+        if _is_compared(name, modules, distributions, differing_packages, differing)
+    }
+    other_versions = _versions(old, new, compared)
+    return Inventory(
+        packages=tuple(packages),
+        pieces=tuple(pieces),
+        files=tuple(files),
+        public=tuple(_public_changes(differing_packages, pieces, until)),
+        requirements=tuple(declared),
+        versions=other_versions,
+        lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
+        needed=_needed([*_undeclared(declared), *new.hidden], distributions[0], folders[1]),
+        unrelated=frozenset(affected.unrelated(other_versions, distributions)),
+        installed={n: installed.public(v) for n, v in closures.versions_on(new.runtime).items()},
+        parts={
+            path.name: name
+            for name, places in own.items()
+            for place in places
+            for path in place.values()
+        },
+        users=tuple(_users(names, distributions[0])),
+        extras=frozenset(
+            str(canonicalize_name(extra))
+            for version in versions
+            for row in version.requested.requirements
+            for extra in Requirement(row).extras
+        ),
+    )
+
+
+def _public_changes(
+    differing_packages: Iterable[Package], pieces: Sequence[Changed], until: float | None
+) -> Iterator[PublicChange]:
+    """Yield changes of public names of packages that both versions have."""
+    for package in differing_packages:
+        # scripts, and packages of one version alone, have no names to compare
+        old, new = package.old, package.new
+        if old is None or new is None:
+            continue
+        own = [piece for piece in pieces if piece.file.startswith(f"{new.name}/")]
+        is_package = all((folder / "__init__.py").is_file() for folder in (old, new))
+        if is_package and public_names.can_differ(own):
+            try:
+                yield from public_names.changes(old, new, until)
+            except child_processes.OutOfTime:
+                why = child_processes.note_cut(f"public names of {package.name}")
+                yield public_names.not_compared(package.name, why)
+
+
+def _requirement_changes(
+    versions: tuple[PreparedVersion, PreparedVersion],
+    distributions: tuple[Distributions, Distributions],
+    names: Mapping[str, Collection[str]],
+) -> list[RequirementChange]:
+    """Return the changed declarations of distributions that both versions have."""
+    if _same_project(*versions):
+        return []
+    changes: list[RequirementChange] = []
+    for name in sorted(names):
+        pairs = zip(versions, distributions, strict=True)
+        old, new = (_declared(version, name, names[name], place) for version, place in pairs)
+        if old is not None and new is not None:
+            changes += requirements.changes(old, new)
+    return changes
+
+
+def _users(names: Mapping[str, Collection[str]], installed_: Distributions) -> Iterator[str]:
+    """Yield folders and files of distributions that require some others."""
+    # a distribution that is not installed has no users
+    required = names.keys() & installed_.keys()
+    for name, distribution in installed_.items():
+        if required and closures.requirements_of([name], installed_).keys() & required - {name}:
+            yield from map(str, _modules(distribution).values())
+
+
+# -- where packages are ----------------------------------------------------------------------------
+
+
+#: distribution -> dotted name -> folder or file, of either version.
+_Own = Mapping[str, Sequence[Mapping[str, Path]]]
+
+
+def _packages(
+    pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, own: _Own
+) -> list[Package]:
+    names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
+    names |= {str(name) for name in pair.imports.get("trees", ())}
+    # a distribution without a list of files may have the name of its package
+    names |= {
+        name.replace("-", "_")
+        for name, modules_of_versions in own.items()
+        if not all(modules_of_versions)
+    }
+    names |= {
+        module
+        for modules_of_versions in own.values()
+        for modules in modules_of_versions
+        for module in modules
+    }
+    places: list[dict[str, Path]] = [{}, {}]
+    for modules_of_versions in own.values():
+        for merged, modules in zip(places, modules_of_versions, strict=True):
+            merged.update(modules)
+    packages = [
+        # a folder in front of the path wins over what is installed
+        Package(
+            name=n, old=place(old, n) or places[0].get(n), new=place(new, n) or places[1].get(n)
+        )
+        for n in sorted(names)
+    ]
+    for adapter in pair.adapters:
+        if adapter.framework.checkout:
+            scripts = [_scripts(version, adapter) for version in (old, new)]
+            packages += [
+                Package(name=n, old=scripts[0].get(n), new=scripts[1].get(n))
+                for n in sorted({*scripts[0], *scripts[1]})
+            ]
+    return [package for package in packages if package.old is not None or package.new is not None]
+
+
+def _scripts(version: PreparedVersion, adapter: Adapter) -> dict[str, Path]:
+    """Return folders of the scripts of a framework by name."""
+    root = version.runtime.variables.get(adapter.framework.checkout)
+    if root:
+        return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}
+    return {Path(folder).name: Path(folder) for folder in adapter.code.folders()}
+
+
+def place(version: PreparedVersion, module: str) -> Path | None:
+    """The folder of a package, or the file of a module; nothing is imported."""
+    for root in _roots(version):
+        place = root.joinpath(*module.split("."))
+        for path in (place, place.with_name(f"{place.name}.py")):
+            if path.is_file() or (path / "__init__.py").is_file():
+                return path
+    # to find one below another, that one would be imported
+    if version.runtime.python == sys.executable and "." not in module:
+        spec = importlib.util.find_spec(module)
+        places = list(spec.submodule_search_locations or ()) if spec else []
+        if places:
+            return Path(places[0])
+        if spec is not None and spec.origin and spec.origin.endswith(".py"):
+            return Path(spec.origin)
+    return None
+
+
+def _roots(version: PreparedVersion) -> list[Path]:
+    """Return the folders with packages; those that are searched first come first."""
+    roots = [Path(path) for path in version.runtime.paths]
+    if version.runtime.python != sys.executable:
+        environment = Path(version.runtime.python).parent.parent
+        roots += sorted(environment.glob("lib*/python*/site-packages"))
+    return roots
+
+
+def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
+    """Return dotted name -> place of a distribution's highest packages, and of modules in none."""
+    files = [
+        path
+        for path in map(PurePosixPath, distribution.files or ())
+        if path.suffix in (".py", *COMPILED) and ".." not in path.parts
+    ]
+    packages = {path.parent for path in files if path.name.partition(".")[0] == "__init__"}
+    modules = {}
+    for path in files:
+        place = next((parent for parent in reversed(path.parents) if parent in packages), path)
+        parts = [*place.parts[:-1], place.name.partition(".")[0] if place == path else place.name]
+        location = Path(str(distribution.locate_file(place)))
+        if (
+            all(map(str.isidentifier, parts))
+            and not parts[0].startswith("__")
+            and location.exists()
+        ):
+            modules[".".join(parts)] = location
+    return modules
+
+
+# -- metadata --------------------------------------------------------------------------------------
+
+
+def _distributions(
+    pair: ResolvedPair, differing_packages: Iterable[Package], own: _Own
+) -> dict[str, set[str]]:
+    """Return canonical name -> packages, of the distributions whose code is compared."""
+    packages = {
+        m: p
+        for x in pair.adapters
+        for m, p in zip(x.framework.modules, x.framework.packages, strict=False)
+    }
+    names = {
+        name: {m for modules in modules_of_versions for m in modules}
+        for name, modules_of_versions in own.items()
+    }
+    for row in differing_packages:
+        name = str(canonicalize_name(packages.get(row.name, row.name)))
+        names.setdefault(name, set()).add(row.name)
+    return names
+
+
+def _is_compared(
+    distribution: str,
+    modules: Collection[str],
+    distributions: Sequence[Distributions],
+    differing_packages: Sequence[Package],
+    differing: Collection[str],
+) -> bool:
+    """Return whether the code of a distribution was found in both versions, and its files differ.
+
+    Any other one is listed by its version.
+
+    Args:
+        differing: folders and files of packages in which something differs.
+    """
+    named = Counter(path.name for row in differing_packages if (path := row.new or row.old))
+    places = [(row.old, row.new) for row in differing_packages if row.name in modules]
+    folders = [
+        {place.name for place in version_places if place}
+        for version_places in zip(*places, strict=True)
+    ]
+    return len(folders) == 2 and all(
+        # of two packages of one name the files cannot be told apart
+        distribution not in version_distributions
+        or (own & set(differing) and max(named[folder] for folder in own) == 1)
+        for version_distributions, own in zip(distributions, folders, strict=True)
+    )
+
+
+def _undeclared(declared: Iterable[RequirementChange]) -> list[str]:
+    """Return distributions that a plain installation of the new version no longer installs."""
+    return [row.package for row in declared if row.summary.startswith(GONE)]
+
+
+def _needed(
+    names: Iterable[str], installed_: Distributions, folders: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    needed = {}
+    for name in names:
+        modules = (
+            {m.partition(".")[0] for m in _modules(installed_[name])}
+            if name in installed_
+            else set()
+        )
+        users = [u for f in folders for u in package_users.functions_using(modules, Path(f))]
+        if users:
+            needed[name] = tuple(users)
+    return needed
+
+
+def _declared(
+    version: PreparedVersion, distribution: str, modules: Collection[str], installed_: Distributions
+) -> declarations.Declared | None:
+    """Return the declarations of a distribution; of a working tree those of its files."""
+    tree = version.requested.tree
+    root = working_tree.root_of(sorted(modules), tree) if tree is not None else None
+    if tree is not None and root is not None:
+        project = working_tree.project_of(tree, root)
+        return None if project is None else declarations.read_declarations_of_tree(project)
+    return (
+        declarations.read_declarations(installed_[distribution])
+        if distribution in installed_
+        else None
+    )
+
+
+def _same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
+    """Return whether both are working trees with the same declarations, or without any."""
+    trees = [version.requested.tree for version in (old, new)]
+    files = [
+        [
+            path.read_bytes() if (path := tree / name).is_file() else b""
+            for name in working_tree.PROJECT
+        ]
+        for tree in trees
+        if tree is not None
+    ]
+    return len(files) == 2 and files[0] == files[1]
+
+
+def _versions(
+    old: PreparedVersion, new: PreparedVersion, compared: set[str]
+) -> dict[str, tuple[str, str]]:
+    installed_versions = [closures.versions_on(version.runtime) for version in (old, new)]
+    names = {*installed_versions[0], *installed_versions[1]} - compared - {"rlregress", "python"}
+    pairs = {
+        n: (installed_versions[0].get(n, ""), installed_versions[1].get(n, ""))
+        for n in sorted(names)
+    }
+    return {name: versions for name, versions in pairs.items() if versions[0] != versions[1]}
+
+
+# -- files that are not code -----------------------------------------------------------------------
+
+
+def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) -> list[OtherFile]:
+    """Return files that differ, without those that have a piece of code that differs."""
+    paths = _all_files(old), _all_files(new)
+    files = []
+    for file in sorted({*paths[0], *paths[1]}):
+        if file in with_pieces:
+            continue
+        texts = [
+            version_files[file].read_bytes() if file in version_files else b""
+            for version_files in paths
+        ]
+        exists = [file in version_files for version_files in paths]
+        if texts[0] == texts[1] and exists[0] == exists[1]:
+            continue
+        how = "changed" if all(exists) else "added" if exists[1] else "removed"
+        files.append(
+            OtherFile(
+                file=file,
+                how=how,
+                without_effect=_harmless(file, texts),
+                content=" ".join(hashlib.sha256(text).hexdigest() for text in texts),
+            )
+        )
+    return files
+
+
+def _all_files(folders: Sequence[str]) -> dict[str, Path]:
+    files = {}
+    for folder in map(Path, folders):
+        for path in below(folder):
+            files[str(path.relative_to(folder.parent))] = path
+    return files
+
+
+def _harmless(file: str, texts: Sequence[bytes]) -> str:
+    """Return why a file that differs can have no effect; empty: it may have one."""
+    if Path(file).suffix == ".py":
+        return "comments or formatting only, or no statement"
+    return training_selection.without_effect(file, texts)

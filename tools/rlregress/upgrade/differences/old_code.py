@@ -1,0 +1,49 @@
+"""The old code of a piece: whether the new version can be given it, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from rlregress.inside import bindings
+from rlregress.model.code import CODE_CHANGED, Changed
+from rlregress.source import UNREADABLE, read_text
+
+
+def is_revertible(function: Changed) -> bool:
+    """Return whether it can be reverted: it, or its class, is on both versions.
+
+    Of what runs at import values can be reverted, and nothing else.
+    """
+    is_in_both = function.counts and None not in function.paths
+    return is_in_both and (not function.at_import or bool(find_rebound_names(function)))
+
+
+def find_rebound_names(piece: Changed) -> frozenset[str]:
+    """Find the names whose value a piece changes when it runs at import."""
+    old, new = piece.paths
+    if piece.how != CODE_CHANGED or not piece.at_import or old is None or new is None:
+        return frozenset()
+    return _find_rebound_names(piece.name, old, new)
+
+
+@cache
+def _find_rebound_names(piece_name: str, old: Path, new: Path) -> frozenset[str]:
+    try:
+        return frozenset(bindings.names(piece_name, [read_text(old), read_text(new)]))
+    except (OSError, *UNREADABLE):
+        return frozenset()
+
+
+def list_old_code(group: Sequence[Changed]) -> list[dict[str, object]]:
+    """List the old code of some functions, as ``inside.swap`` takes it."""
+    files: dict[tuple[Path, str], list[str]] = {}
+    for function in group:
+        path = function.paths[0]
+        assert path is not None
+        files.setdefault((path, function.file), []).append(function.name)
+    return [
+        {"file": file, "functions": names, "text": read_text(path)}
+        for (path, file), names in files.items()
+    ]

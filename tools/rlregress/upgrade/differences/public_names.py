@@ -1,0 +1,797 @@
+"""Changes of the public names of one package between two folders, read without importing it.
+
+griffe reads the sources and finds changes of parameters. Names that are gone or have moved, kinds,
+base classes, literal values and deprecations are compared here. Bodies of functions are compared
+elsewhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import gc
+import logging
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import griffe
+
+from rlregress.errors import UserError
+from rlregress.model.code import Changed
+from rlregress.source import UNREADABLE, below
+from rlregress.trace import child_processes
+from rlregress.upgrade.differences.import_branches import ImportBranches
+
+_LOGGER = logging.getLogger("griffe")
+#: errors of griffe where a name leads nowhere.
+_UNRESOLVED = (griffe.GriffeError, KeyError, ValueError, AttributeError)
+#: folders and modules that users do not call.
+_TESTS = re.compile(r"test|tests|conftest|test_.*|__main__")
+#: base classes without attributes of interest.
+_EMPTY = ("ABC", "Generic", "NamedTuple", "Protocol", "object")
+#: why names that a module offers are not known.
+_UNDEFINED = "__all__ lists it, and no statement of the module defines it"
+_AMBIGUOUS = "it is imported when it is used, and several definitions have its name"
+_UNSPELLED = "its __getattr__ spells none of the names that it offers"
+#: options of a dataclass, beside those of its constructor, and their defaults.
+_DATACLASS = {"eq": "True", "order": "False", "unsafe_hash": "False", "frozen": "False",
+              "slots": "False"}  # fmt: skip
+#: decorators of a class that do nothing when it is used, or are compared otherwise.
+_HARMLESS_DECORATORS = ("final", "deprecated", "dataclass")
+#: words of a warning that something will be gone.
+_GOES = re.compile(r"deprecat|FutureWarning|(will|to) be removed", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicChange:
+    """One difference in the public names of a package.
+
+    Attributes:
+        kind: "gone", "moved", "signature", "base class", "value", "kind", "deprecated" or "unread".
+        name: the shortest dotted path that a caller writes.
+        file, line: below the folder that holds the package; of the old version for lost names.
+        summary: one sentence.
+    """
+
+    kind: str
+    name: str
+    file: str
+    line: int
+    summary: str
+
+    @property
+    def breaks(self) -> bool:
+        """Return whether a caller written for the old version can fail or get another value."""
+        return self.kind not in ("deprecated", "unread")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A package as its source defines it.
+
+    Attributes:
+        root: its tree; None: it could not be read.
+        names: public path -> definition, of modules, their contents, and members of classes.
+        paths: path of a definition -> the shortest public path to it.
+        unread: file, or public path -> its file and why it was not read.
+        branches: file -> most branches of a condition that its source does not decide.
+    """
+
+    folder: Path
+    root: griffe.Module | None = None
+    names: dict[str, griffe.Object] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
+    unread: dict[str, tuple[str, str]] = field(default_factory=dict)
+    branches: Mapping[str, int] = field(default_factory=dict)
+
+    def find(self, path: str) -> griffe.Object | None:
+        """Return the definition of a name, also of one that is not public."""
+        with suppress(*_UNRESOLVED):
+            if self.root is not None:
+                return self.names.get(path) or _resolved(self.root[path.partition(".")[2]])
+        return None
+
+    def paths_of(self, name: str) -> set[str]:
+        """Return the given path, the shortest one, and that of the definition; empty: no such."""
+        definition = self.find(name)
+        if definition is None:
+            return set()
+        return {name, definition.path, self.paths.get(definition.path, name)}
+
+    def signatures(self, name: str) -> dict[str, str]:
+        """Return the signature of a name, and of each public name below it, by its full name."""
+        definition = self.find(name)
+        path = name if definition is None else self.paths.get(definition.path, name)
+        below_it = {n: d for n, d in self.names.items() if n.startswith(f"{path}.")}
+        own = {} if definition is None else {path: definition}
+        return {n.removeprefix(path): _signature(d) for n, d in {**own, **below_it}.items()}
+
+
+def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChange]:
+    """Return the changes of the public names of a package, those that break a caller first.
+
+    A condition that its source does not decide has several branches: the first ones are compared,
+    then the second ones.
+
+    Args:
+        old, new: folders of the package.
+        until: the time at which the comparison ends; None: with that of the command.
+
+    Raises:
+        OutOfTime: they were not compared by then.
+        UserError: one of the folders is no package.
+    """
+    packages = read(old, until), read(new, until)
+    listed = _between(*packages, until)
+    for number in range(1, _branches(*packages)):
+        branch_changes = _between(read(old, until, number), read(new, until, number), until)
+        listed += [
+            replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
+            for change in branch_changes
+            # where an import fails, nothing defines the names that __all__ lists
+            if change not in listed and _UNDEFINED not in change.summary
+        ]
+    return sorted(set(listed), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
+
+
+def _branches(old: Package, new: Package) -> int:
+    """Return the most branches of one undecided condition in files that differ."""
+    counts = [
+        count
+        for version in (old, new)
+        for file, count in version.branches.items()
+        if _content(old, file) != _content(new, file)
+    ]
+    return max(counts, default=1)
+
+
+def _content(package: Package, file: str) -> bytes | None:
+    path = package.folder.parent / file
+    return path.read_bytes() if path.is_file() else None
+
+
+def _between(old: Package, new: Package, until: float | None) -> list[PublicChange]:
+    """Return the changes between packages that were read."""
+    for version in (old, new):
+        if version.root is None:
+            return [not_compared(version.folder.name, why) for _, why in version.unread.values()]
+    listed = [*_unread(old, new)]
+    with _fast_and_quiet():
+        for change in (
+            *_names_gone(old, new),
+            *_incompatible(old, new, until),
+            *_other_changes(old, new),
+        ):
+            # a file that was not read has unknown names
+            if change.file not in new.unread:
+                listed.append(change)
+    return listed
+
+
+def can_differ(pieces: Iterable[Changed]) -> bool:
+    """Return whether pieces of code that differ can change a public name.
+
+    To read a large package takes many seconds, and most edits are of the bodies of functions.
+    """
+    return any(
+        piece.old is None
+        or piece.new is None
+        or piece.at_import
+        or piece.was
+        or piece.name.endswith("__init__")
+        or _HEADS.findall(piece.old.code) != _HEADS.findall(piece.new.code)
+        or _GOES.search(piece.new.whole)
+        for piece in pieces
+    )
+
+
+#: decorators and arguments of each definition of a function.
+_HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
+
+
+def not_compared(package: str, why: str) -> PublicChange:
+    """Return the entry of a package whose names were not compared."""
+    summary = f"the public names of {package} were not compared: {why}"
+    return PublicChange(
+        kind="unread", name=package, file=f"{package}/__init__.py", line=1, summary=summary
+    )
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
+    """Read a package. Files and names that cannot be read are listed as ``unread``.
+
+    Args:
+        branch: see ``ImportBranches``.
+
+    Raises:
+        OutOfTime: it was not read by ``until``.
+        UserError: the folder is no package.
+    """
+    folder = folder.absolute()
+    if not (folder / "__init__.py").is_file():
+        raise UserError(f"{folder} is no package; expected a folder with an __init__.py")
+    # with the extensions that read dataclasses
+    shown = ImportBranches(until, branch)
+    loader = griffe.GriffeLoader(
+        search_paths=[folder.parent], allow_inspection=False,
+        extensions=griffe.load_extensions(shown),
+    )  # fmt: skip
+    with _fast_and_quiet():
+        try:
+            root = loader.load(folder.name, submodules=True, try_relative_path=False)
+            loader.resolve_aliases(implicit=True, external=False)
+        except (griffe.GriffeError, ImportError, *UNREADABLE) as error:
+            return Package(folder=folder, unread={folder.name: ("", str(error))})
+        assert isinstance(root, griffe.Module)
+        branches = {_below_parent(file, folder): count for file, count in shown.branches.items()}
+        package = Package(folder=folder, root=root, branches=branches)
+        modules = list(_modules(root))
+        _collect_names(package, modules, shown)
+    files = {module.filepath for module in modules}
+    for path in below(folder):
+        file = _below_parent(path, folder)
+        if path.suffix == ".py" and path not in files and not _is_private(file):
+            package.unread[file] = (file, _why_unread(path))
+    return package
+
+
+def _collect_names(
+    package: Package, modules: Sequence[griffe.Module], shown: ImportBranches
+) -> None:
+    """Add all public names of the modules of a package."""
+    defined: dict[str, list[griffe.Object]] = {}
+    for module in modules:
+        for name, member in module.members.items():
+            if isinstance(member, griffe.Function | griffe.Class):
+                defined.setdefault(name, []).append(member)
+    for module in modules:
+        if not _is_private(module.path):
+            _collect(package, module, defined, shown.lazy.get(module.path))
+            if module.path in shown.computed:
+                package.unread[module.path] = (_file(module), shown.computed[module.path])
+    # a method is known by the class that defines it
+    shortest = {*package.paths.values()}
+    classes = [
+        (name, owner)
+        for name in sorted(package.names, key=lambda name: (name not in shortest, name))
+        if isinstance(owner := package.names[name], griffe.Class)
+    ]
+    # those that are defined in a class are appended to the list
+    for name, owner in classes:
+        _add_constructor(owner)
+        classes += _collect_members(package, name, owner.members)
+    for name, owner in classes:
+        _collect_members(package, name, owner.inherited_members)
+
+
+@contextmanager
+def _fast_and_quiet() -> Iterator[None]:
+    """Without collecting garbage among millions of nodes that all stay, and without log lines."""
+    collecting, level = gc.isenabled(), _LOGGER.level
+    gc.disable()
+    _LOGGER.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        _LOGGER.setLevel(level)
+        if collecting:
+            gc.enable()
+
+
+def _below_parent(path: Path, folder: Path) -> str:
+    return path.relative_to(folder.parent).as_posix()
+
+
+def _why_unread(path: Path) -> str:
+    try:
+        ast.parse(path.read_bytes())
+    except UNREADABLE as error:
+        return f"it does not parse: {error}"
+    return "it is in no package: an __init__.py is missing above it"
+
+
+def _modules(module: griffe.Module) -> Iterator[griffe.Module]:
+    yield module
+    for member in list(module.members.values()):
+        if isinstance(member, griffe.Module):
+            yield from _modules(member)
+
+
+def _is_private(path: str) -> bool:
+    """Return whether a dotted path or a file is internal, or belongs to tests."""
+    return any(
+        _TESTS.fullmatch(part) or (part.startswith("_") and not part.startswith("__"))
+        for part in re.split(r"[./]", path.removesuffix(".py"))[1:]
+    )
+
+
+def _collect(
+    package: Package,
+    module: griffe.Module,
+    defined: Mapping[str, Sequence[griffe.Object]],
+    lazy: set[str] | None,
+) -> None:
+    """Add a public module and the public names in it.
+
+    Args:
+        defined: what the package defines by name.
+        lazy: words that may be names which the module imports when they are used; None: it
+            imports none.
+    """
+    file = _file(module)
+    names: dict[str, griffe.Object] = {module.path: module}
+    listed = {str(name) for name in module.exports or ()}
+    offered = listed | {word for word in lazy or () if word in defined and not word.startswith("_")}
+    for name in offered - module.members.keys():
+        definition = _nearest(module, defined.get(name, ())) if lazy is not None else None
+        if definition is not None:
+            names[f"{module.path}.{name}"] = definition
+        elif name in listed:
+            why = _UNDEFINED if lazy is None else _AMBIGUOUS
+            package.unread[f"{module.path}.{name}"] = (file, why)
+    if lazy == set():
+        package.unread[module.path] = (file, _UNSPELLED)
+    for name, member in module.members.items():
+        path = f"{module.path}.{name}"
+        if isinstance(member, griffe.Module) or _TESTS.fullmatch(name) or "*" in name:
+            continue
+        if isinstance(member, griffe.Alias):
+            own = member.target_path.partition(".")[0] == package.folder.name
+            # a package offers what it imports from its own modules
+            is_from_package = not listed and module.is_init_module and not name.startswith("_")
+            if not (member.is_public if listed else is_from_package and own):
+                continue
+            try:
+                names[path] = _meant(member.final_target)
+            except (griffe.AliasResolutionError, griffe.CyclicAliasError) as error:
+                target = getattr(error, "alias", member).target_path
+                module_file = package.folder.parent.joinpath(*target.split(".")[:-1])
+                if target.partition(".")[0] != package.folder.name or _is_compiled(module_file):
+                    names[path] = _resolved(member)
+                else:
+                    why = f"{target} is defined by no statement of the package"
+                    package.unread[path] = (file, why)
+        elif member.is_public and not _is_annotation(member):
+            names[path] = _meant(member)
+    package.names.update(names)
+    for path, definition in names.items():
+        shorter = package.paths.get(definition.path, path)
+        package.paths[definition.path] = min(shorter, path, key=_length)
+
+
+def _nearest(module: griffe.Module, definitions: Sequence[griffe.Object]) -> griffe.Object | None:
+    """Return the one definition that is below a module, or at the least depth; None: several."""
+    depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in definitions]
+    nearest = min(depths, default=(True, 0))
+    return definitions[depths.index(nearest)] if depths.count(nearest) == 1 else None
+
+
+def _is_compiled(module: Path) -> bool:
+    return any(path.suffix in (".so", ".pyd") for path in module.parent.glob(f"{module.name}.*"))
+
+
+def _collect_members(
+    package: Package, path: str, members: Mapping[str, griffe.Object | griffe.Alias]
+) -> list[tuple[str, griffe.Class]]:
+    """Add public members of a class, and return the classes among them."""
+    classes = []
+    for name, member in members.items():
+        with suppress(*_UNRESOLVED):
+            definition = _resolved(member)
+            if member.is_special or not (name.startswith("_") or _is_annotation(definition)):
+                package.names[f"{path}.{name}"] = definition
+                if isinstance(definition, griffe.Class) and definition.path not in package.paths:
+                    classes.append((f"{path}.{name}", definition))
+                package.paths.setdefault(definition.path, f"{path}.{name}")
+    return classes
+
+
+def _add_constructor(owner: griffe.Class) -> None:
+    """Give a named tuple the constructor that is made of its fields, as griffe does others."""
+    if "__init__" not in owner.members and any(
+        base.endswith("NamedTuple") for base in _bases(owner)
+    ):
+        kind = griffe.ParameterKind.positional_or_keyword
+        owner.members["__init__"] = griffe.Function(
+            "__init__", parent=owner, lineno=owner.lineno, endlineno=owner.lineno,
+            parameters=griffe.Parameters(*(
+                griffe.Parameter(m.name, kind=kind, default=m.value)
+                for m in owner.members.values()
+                if isinstance(m, griffe.Attribute) and m.annotation is not None
+            )),
+        )  # fmt: skip
+
+
+def _is_annotation(definition: griffe.Object) -> bool:
+    """Return whether a caller has no use for an attribute: special, without a value, or a type.
+
+    Fields are parameters of a constructor.
+    """
+    if not isinstance(definition, griffe.Attribute) or "property" in definition.labels:
+        return False
+    owner = definition.parent
+    has_fields = isinstance(owner, griffe.Class) and (
+        "dataclass" in owner.labels or any(base.endswith("NamedTuple") for base in _bases(owner))
+    )
+    is_field = has_fields and definition.annotation is not None
+    is_type = str(definition.value).partition("(")[0].endswith(("TypeVar", "ParamSpec"))
+    return definition.name.startswith("__") or is_field or is_type or definition.value is None
+
+
+def _meant(member: griffe.Object) -> griffe.Object:
+    """Return the class or function that an assignment gives another name, or the member."""
+    named = _named(member.value) if isinstance(member, griffe.Attribute) else None
+    return named if isinstance(named, griffe.Class | griffe.Function) else member
+
+
+def _named(value: str | griffe.Expr | None) -> griffe.Object | None:
+    """Return the definition in the package of what a value names."""
+    if isinstance(value, griffe.ExprName) and isinstance(value.parent, griffe.Object):
+        with suppress(*_UNRESOLVED):
+            return _resolved(value.parent.modules_collection[value.canonical_path])
+    return None
+
+
+def _resolved(member: griffe.Object | griffe.Alias) -> griffe.Object:
+    """Return the definition of a member; of what another package defines, an empty one."""
+    if isinstance(member, griffe.Object):
+        return member
+    try:
+        return member.final_target
+    except (griffe.AliasResolutionError, griffe.CyclicAliasError):
+        return griffe.Attribute(member.name, lineno=member.alias_lineno, parent=member.parent)
+
+
+def _kind(definition: griffe.Object) -> str:
+    """Return what a caller takes an object for."""
+    if "property" in definition.labels:
+        return "property"
+    if isinstance(definition, griffe.Function):
+        if any(d.callable_path.endswith("contextmanager") for d in definition.decorators):
+            return "context manager"
+        if "async" in definition.labels:
+            return "async function"
+    return definition.kind.value
+
+
+def _signature(definition: griffe.Object) -> str:
+    if isinstance(definition, griffe.Function):
+        parameters = (
+            p.name if p.default is None else f"{p.name}={p.default}" for p in definition.parameters
+        )
+        return f"({', '.join(parameters)})"
+    if isinstance(definition, griffe.Class):
+        return f"({', '.join(_bases(definition))})"
+    return f" = {definition.value}" if isinstance(definition, griffe.Attribute) else ""
+
+
+def _length(path: str) -> tuple[int, str]:
+    return path.count("."), path
+
+
+def _file(definition: griffe.Object) -> str:
+    """Return the file of an object, below the folder that holds the package."""
+    module = definition if isinstance(definition, griffe.Module) else definition.module
+    return module.path.replace(".", "/") + ("/__init__.py" if module.is_init_module else ".py")
+
+
+# -- comparing -------------------------------------------------------------------------------------
+
+
+def _unread(old: Package, new: Package) -> Iterator[PublicChange]:
+    """Yield names and files of the old version that were not read, if their file differs."""
+    for name, (file, why) in {**old.unread, **new.unread}.items():
+        before, after = _content(old, file), _content(new, file)
+        is_old = name in old.unread or name in old.names or (name == file and before)
+        is_gone = why == _UNDEFINED and name in old.names
+        if is_old and not is_gone and (before != after or why == _UNSPELLED):
+            summary = f"{name} was not read: {why}"
+            yield PublicChange(kind="unread", name=name, file=file, line=1, summary=summary)
+
+
+def _names_gone(old: Package, new: Package) -> Iterator[PublicChange]:
+    """Yield names that are gone, and where they are now."""
+    paths_of: dict[str, list[str]] = {}
+    for path, definition in old.names.items():
+        paths_of.setdefault(definition.path, []).append(path)
+    # names that only the new version has
+    homes: dict[tuple[str, griffe.Kind], set[str]] = {}
+    for path in new.names.keys() - old.names.keys():
+        definition = new.names[path]
+        if not isinstance(definition.parent, griffe.Class):
+            homes.setdefault((definition.name, definition.kind), set()).add(
+                new.paths[definition.path]
+            )
+    for path, definition in old.names.items():
+        owner = path.rpartition(".")[0]
+        # the module may import it when it is used
+        unknown = {new.unread[p][1] for p in (path, owner) if p in new.unread}
+        if new.find(path) is not None or unknown & {_AMBIGUOUS, _UNSPELLED}:
+            continue
+        new_owner = new.find(owner)
+        kind = _kind(definition)
+        is_shortest = path == old.paths[definition.path]
+        if isinstance(old.names.get(owner), griffe.Class):
+            if (
+                is_shortest
+                and isinstance(new_owner, griffe.Class)
+                and not _is_used(new_owner, definition.name)
+            ):
+                outside, known_bases = _bases_outside(new_owner)
+                # such as a constructor: every class has one
+                if any(definition.name in dir(base) for base in (object, *known_bases)):
+                    continue
+                unless = f"; {', '.join(outside)} may still define it" if outside else ""
+                yield _change("gone", path, definition, f"{kind} {path} is gone{unless}")
+        # with its module, everything in it is gone
+        elif new_owner is None and owner:
+            continue
+        elif still := [p for p in paths_of[definition.path] if p in new.names]:
+            home = min(still, key=_length)
+            yield _change("moved", path, definition, f"{path} is gone; it is still {home}")
+        elif is_shortest:
+            moved_to = homes.get((definition.name, definition.kind), set())
+            if len(moved_to) == 1:
+                yield _change("moved", path, definition, f"{path} has moved to {min(moved_to)}")
+            else:
+                yield _change("gone", path, definition, f"{kind} {path} is gone")
+
+
+def _is_used(owner: griffe.Class, name: str) -> bool:
+    """Return whether a class uses an attribute or method: it has it, from wherever."""
+    used = re.compile(rf"self\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']")
+    return any(used.search(ancestor.source) for ancestor in _lineage(owner))
+
+
+#: types with nothing to compare but their members.
+_CONTAINERS = {griffe.Module, griffe.Class}
+#: kind of a breakage of griffe -> a sentence on a parameter.
+_SENTENCES = {
+    "PARAMETER_REMOVED": "parameter `{name}` of {where} was removed",
+    "PARAMETER_MOVED": "parameter `{name}` of {where} is at another position",
+    "PARAMETER_CHANGED_KIND": "parameter `{name}` of {where} is {new.kind.value} "
+    "(was {old.kind.value})",
+    "PARAMETER_CHANGED_DEFAULT": "the default of `{name}` of {where} is {new.default} "
+    "(was {old.default})",
+    "PARAMETER_CHANGED_REQUIRED": "parameter `{name}` of {where} is required now",
+    "PARAMETER_ADDED_REQUIRED": "parameter `{name}` of {where} is new and required",
+}
+
+
+def _incompatible(old: Package, new: Package, until: float | None) -> Iterator[PublicChange]:
+    """Yield incompatible uses and parameters of names that both versions have.
+
+    griffe compares no definition with an imported or inherited one, so it gets definitions.
+    """
+    compared = set()
+    # a method first by the class that defines it
+    for path in sorted(old.names, key=lambda p: (p != old.paths[old.names[p].path], _length(p))):
+        child_processes.check_time(until)
+        before, after = old.names[path], new.find(path)
+        if after is None or (before.path, after.path) in compared:
+            continue
+        if {type(before), type(after)} <= _CONTAINERS:
+            continue
+        compared.add((before.path, after.path))
+        modules = griffe.Module("names"), griffe.Module("names")
+        for module, definition in zip(modules, (before, after), strict=True):
+            module.members["name"] = definition
+        # griffe takes a name for private that __all__ of its module does not list
+        before.public = True
+        yield from _uses(path, before, after)
+        yield from _breakages(path, griffe.find_breaking_changes(*modules))
+
+
+def _uses(path: str, before: griffe.Object, after: griffe.Object) -> Iterator[PublicChange]:
+    """Yield the ways in which a definition can no longer be used, beside its parameters."""
+    if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
+        if _can_be_set(before) and not _can_be_set(after):
+            yield _change("kind", path, after, f"{path} can no longer be set")
+        if "deletable" in before.labels - after.labels:
+            yield _change("kind", path, after, f"{path} can no longer be deleted")
+        yield from _values(path, before, after)
+        return
+    in_class = isinstance(after.parent, griffe.Class)
+    assigned = next((d for d in (after, before) if isinstance(d, griffe.Attribute)), None)
+    if assigned is not None and not in_class and _literal(assigned.value) is _COMPUTED:
+        # whatever a module assigns may be called, too
+        if assigned is after and after.value is not None:
+            sentence = f"{path} was not read: it is {after.value} now"
+            yield _change("unread", path, after, sentence)
+    elif _kind(before) != _kind(after):
+        sentence = f"{path} is now of kind {_kind(after)} (was {_kind(before)})"
+        yield _change("kind", path, after, sentence)
+    on_class = {"classmethod", "staticmethod"}
+    if on_class & before.labels and not on_class & after.labels and not before.is_special:
+        yield _change("kind", path, after, f"{path} can no longer be called on its class")
+
+
+def _can_be_set(attribute: griffe.Attribute) -> bool:
+    return "property" not in attribute.labels or bool({"writable", "cached"} & attribute.labels)
+
+
+def _values(path: str, before: griffe.Attribute, after: griffe.Attribute) -> Iterator[PublicChange]:
+    """Yield another value of a constant, or of an attribute of a class."""
+    is_shared = after.labels & {"module-attribute", "class-attribute"}
+    values = before.value, after.value
+    if not is_shared or None in values or _is_same(*values):
+        return
+    old, new = map(_literal, values)
+    # what else is computed counts if code that uses it is executed
+    if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
+        yield _change("unread", path, after, f"{path} was not read: it is {after.value} now")
+    elif new is not _COMPUTED and old is not _COMPUTED:
+        if isinstance(old, dict) and isinstance(new, dict):
+            old, new = (
+                {key: own[key] for key in own if key not in other or own[key] != other[key]}
+                for own, other in ((old, new), (new, old))
+            )
+        yield _change("value", path, after, f"{path} is {new} (was {old})")
+
+
+def _makes_callable(value: str | griffe.Expr | None) -> bool:
+    """Return whether an expression makes a function or a class, whose parameters nobody reads."""
+    if isinstance(value, griffe.ExprCall):
+        return value.canonical_path.rpartition(".")[2] in ("namedtuple", "partial", "NewType")
+    return isinstance(value, griffe.ExprLambda)
+
+
+def _breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
+    """Yield the differences in the parameters of one definition that a caller can notice."""
+    is_moved = False
+    for breakage in breakages:
+        kind, at = breakage.kind.name, breakage.obj
+        before, after = breakage.old_value, breakage.new_value
+        in_class = isinstance(at.parent, griffe.Class)
+        if kind in _SENTENCES:
+            name = (before or after).name
+            same = kind == "PARAMETER_CHANGED_DEFAULT" and _is_same(before.default, after.default)
+            # those behind one that has moved have moved, too
+            same |= kind == "PARAMETER_MOVED" and is_moved
+            is_moved |= kind == "PARAMETER_MOVED"
+            if not same and name not in ("self", "cls"):
+                where = ".".join(path.split(".")[-2 if in_class else -1 :])
+                sentence = _SENTENCES[kind].format(name=name, where=where, old=before, new=after)
+                yield _change("signature", path, at, sentence)
+
+
+def _other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
+    """Yield lost bases, decorators and new duties of subclasses, and deprecations."""
+    for path, after in new.names.items():
+        before = old.names.get(path)
+        if path != new.paths[after.path]:
+            continue
+        was_abstract = before is not None and "abstractmethod" in before.labels
+        is_method = isinstance(old.names.get(path.rpartition(".")[0]), griffe.Class)
+        if is_method and "abstractmethod" in after.labels and not was_abstract:
+            yield _change("kind", path, after, f"{path} has to be defined by a subclass now")
+        if before is None:
+            continue
+        if isinstance(before, griffe.Class) and isinstance(after, griffe.Class):
+            still = {_base_name(base, after) for owner in _lineage(after) for base in _bases(owner)}
+            for base in _bases(before):
+                if _base_name(base, before) not in still and not base.endswith(_EMPTY):
+                    sentence = f"{path} is no longer a subclass of {base}"
+                    yield _change("base class", path, after, sentence)
+            for sentence in _lost_decorators(before, after):
+                yield _change("kind", path, after, f"{path} {sentence}")
+        for text in sorted(_deprecations(after) - _deprecations(before)):
+            yield _change("deprecated", path, after, f"{path} warns now: {text}")
+
+
+def _lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
+    """Yield changed options of a dataclass, and decorators that a class has lost."""
+    before, after = _dataclass_options(old), _dataclass_options(new)
+    if before is not None and after is None:
+        yield "is no longer a dataclass"
+    if before is not None and after is not None:
+        for option, default in _DATACLASS.items():
+            was, now = before.get(option, default), after.get(option, default)
+            if was != now:
+                yield f"is a dataclass with {option}={now} (was {option}={was})"
+    own, still = ({str(d.value): d.callable_path for d in c.decorators} for c in (old, new))
+    for text in own.keys() - still.keys():
+        if own[text].rpartition(".")[2] not in _HARMLESS_DECORATORS:
+            yield f"is no longer decorated with {text}"
+
+
+def _dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
+    """Return the options of a dataclass that it or its nearest base gives; None: it is none."""
+    for ancestor in _lineage(owner):
+        for decorator in ancestor.decorators:
+            if decorator.callable_path.rpartition(".")[2] == "dataclass":
+                arguments = getattr(decorator.value, "arguments", ())
+                return {a.name: str(a.value) for a in arguments if hasattr(a, "name")}
+    return None
+
+
+def _lineage(owner: griffe.Class) -> list[griffe.Class]:
+    """Return a class and what it inherits from in the package."""
+    try:
+        return [owner, *owner.mro()]
+    except ValueError:
+        return [owner]
+
+
+def _bases(owner: griffe.Class) -> list[str]:
+    return [base if isinstance(base, str) else base.canonical_path for base in owner.bases]
+
+
+def _base_name(base: str, owner: griffe.Class) -> str:
+    """Return the identity of a base class: its name alone if it may have moved in the package."""
+    return base.rpartition(".")[2] if base.partition(".")[0] == owner.package.name else base
+
+
+def _bases_outside(owner: griffe.Class) -> tuple[list[str], list[type]]:
+    """Return the base classes from other packages, which may bring attributes.
+
+    Those of the second list are built in, or of ``enum``, and are complete.
+    """
+    names = {base for ancestor in _lineage(owner) for base in _bases(ancestor)}
+    types = {base: getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
+             for base in names}  # fmt: skip
+    outside = sorted(
+        base for base in names
+        if base.partition(".")[0] != owner.package.name and not base.endswith(_EMPTY)
+    )  # fmt: skip
+    unknown = [base for base in outside if types[base] is None]
+    return unknown, [kind for base in outside if isinstance(kind := types[base], type)]
+
+
+#: in place of the value of an expression that is no literal.
+_COMPUTED = object()
+
+
+def _literal(value: str | griffe.Expr | None) -> Any:
+    """Return the value of a literal, or of the name of one; ``_COMPUTED``: it is neither."""
+    if value is None:
+        return _COMPUTED
+    named = _named(value)
+    try:
+        return ast.literal_eval(str(named.value if isinstance(named, griffe.Attribute) else value))
+    except (*UNREADABLE, TypeError):
+        return _COMPUTED
+
+
+def _is_same(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
+    """Return whether two values are the same, as literals or as text."""
+    before, after = _literal(old), _literal(new)
+    if _COMPUTED in (before, after):
+        return str(old) == str(new)
+    return type(before) is type(after) and before == after
+
+
+def _deprecations(owner: griffe.Object) -> set[str]:
+    """Return the warnings of a function, or the decorators of a class, that it will be gone."""
+    is_code = isinstance(owner, griffe.Function | griffe.Class) or "property" in owner.labels
+    if not is_code or not _GOES.search(owner.source):
+        return set()
+    try:
+        (definition,) = ast.parse(textwrap.dedent(owner.source)).body
+    except UNREADABLE:
+        return set()
+    # methods of a class announce their own removal
+    nodes = definition.decorator_list if isinstance(definition, ast.ClassDef) else [definition]
+    return {
+        ast.unparse(messages[0]).lstrip("f").strip("'\"")
+        for node in (inner for outer in nodes for inner in ast.walk(outer))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in ("warn", "deprecated")
+        and _GOES.search(ast.unparse(node))
+        and (messages := [*node.args, *(k.value for k in node.keywords if k.arg == "message")])
+    }
+
+
+def _change(kind: str, path: str, at: griffe.Object, summary: str) -> PublicChange:
+    # a constructor that is generated has no line
+    line = at.lineno or (at.parent.lineno if at.parent is not None else None) or 1
+    return PublicChange(kind=kind, name=path, file=_file(at), line=line, summary=summary)

@@ -1,0 +1,124 @@
+"""Changes in the declarations of distributions: requirements, Python, extras, entry points.
+
+What cannot be read is a change of the kind "unread".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from rlregress.model.differences import GONE
+from rlregress.upgrade.versions.declarations import ENTRY_POINTS, EXTRAS, PYTHON, REQUIRES, Declared
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequirementChange:
+    """One difference between what two versions declare.
+
+    Attributes:
+        kind: "requirement", "python", "extra", "entry point" or "unread".
+        package: the required one, or the name of the extra or entry point.
+        old, new: as declared; empty: not declared.
+        summary: one sentence.
+        extra: the one that requires the package; empty: it is always required.
+    """
+
+    kind: str
+    package: str
+    old: str
+    new: str
+    summary: str
+    extra: str = ""
+
+
+def changes(old: Declared, new: Declared) -> list[RequirementChange]:
+    """Return everything that differs between two declarations for this interpreter."""
+    unread = {**old.unread, **new.unread}
+    rows = [
+        RequirementChange(
+            kind="unread", package=name, old=old.unread.get(name, ""), new=new.unread.get(name, ""),
+            summary=f"what it declares of {name} was not read: {why}",
+        )
+        for name, why in unread.items()
+    ]  # fmt: skip
+    extras = old.extras & new.extras
+    was, now = (_declarations(version, extras, unread) for version in (old, new))
+    for kind, extra, name in sorted(was.keys() | now.keys()):
+        declared_values = [version.get((kind, extra, name), "") for version in (was, now)]
+        # of what is written in another way, packaging knows that it is the same
+        if declared_values[0] == declared_values[1]:
+            continue
+        before, after = map(str, declared_values)
+        sentence = f"extra {extra}: " if extra else ""
+        sentence += _words(kind, name, before, after)
+        homes = [own for own in sorted(new.extras) if name in _required(new, own)]
+        if kind == "requirement" and homes and not after:
+            sentence += f" (an extra now: {', '.join(homes)})"
+        rows.append(
+            RequirementChange(
+                kind=kind, package=name, old=before, new=after, summary=sentence, extra=extra
+            )
+        )
+    return rows
+
+
+def _declarations(
+    declared_: Declared, extras: Collection[str], unread: Collection[str]
+) -> dict[tuple[str, str, str], str | Requirement | SpecifierSet]:
+    """Return (kind, extra, name) -> declaration, without fields that were not read."""
+    declarations: dict[tuple[str, str, str], str | Requirement | SpecifierSet] = {}
+    if not {REQUIRES, EXTRAS} & {*unread}:
+        for extra in ("", *extras):
+            for name, row in _required(declared_, extra).items():
+                declarations["requirement", extra, name] = row
+    if PYTHON not in unread and declared_.requires_python:
+        declarations["python", "", "python"] = declared_.requires_python
+    if EXTRAS not in unread:
+        declarations |= {("extra", "", name): name for name in declared_.extras}
+    if ENTRY_POINTS not in unread:
+        declarations |= {
+            ("entry point", "", name): to for name, to in declared_.entry_points.items()
+        }
+    return declarations
+
+
+def _required(declared_: Declared, extra: str) -> dict[str, Requirement]:
+    """Return name -> requirement of this interpreter in the core, or in addition in an extra."""
+    required: dict[str, Requirement] = {}
+    for row in declared_.requires:
+        if not _holds(row, extra) or (extra and _holds(row, "")):
+            continue
+        merged = Requirement(str(row))
+        merged.name, merged.marker = str(canonicalize_name(row.name)), None
+        if (before := required.get(merged.name)) is not None:
+            # two rows for one distribution hold at once
+            merged.specifier &= before.specifier
+            merged.extras |= before.extras
+            urls = {part.url for part in (before, merged) if part.url}
+            if urls:
+                # no row declares a place and versions: those are written behind the place
+                merged.url = ",".join(sorted(urls) + sorted(map(str, merged.specifier)))
+                merged.specifier = SpecifierSet()
+        required[merged.name] = merged
+    return required
+
+
+def _holds(row: Requirement, extra: str) -> bool:
+    return row.marker is None or row.marker.evaluate({"extra": extra})
+
+
+def _words(kind: str, name: str, old: str, new: str) -> str:
+    if kind == "python":
+        return f"python {new or 'any version'} (was {old or 'any version'})"
+    if kind == "requirement":
+        if not new:
+            return f"{GONE}: {name}"
+        return f"needs {new} (was {old})" if old else f"newly installed: {new}"
+    if not (old and new):
+        return f"{kind} {name} is {'new' if new else 'gone'}"
+    return f"{kind} {name} points at {new} (was {old})"

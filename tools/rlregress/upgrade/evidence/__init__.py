@@ -1,0 +1,1 @@
+"""What shows differences: probes, recorded trainings, direct calls, old files, returns."""

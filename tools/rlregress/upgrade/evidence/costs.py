@@ -1,0 +1,164 @@
+"""Time and memory of trainings that execute changed code: both versions in turns, unrecorded.
+
+A hint, not a verdict: ``rlregress check --throughput`` measures many runs. The two versions are
+timed one after the other, again and again, so that what else the machine does slows down both.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from rlregress import progress
+from rlregress.errors import UserError
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Trace, Traced
+from rlregress.model.upgrade_result import Cost
+from rlregress.trace import child_processes, recording_processes, trace_reader
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Runtimes
+
+STAGE = "timing trainings on both versions"
+#: turns of both versions, the first of which warms up; those that count, at least.
+_TURNS, _LEAST = 9, 3
+#: share of the time that the upgrade has taken so far, and seconds that a short one may take.
+_SHARE, _SECONDS = 0.1, 15.0
+#: an interval of the ratio that is wider says nothing.
+_WIDEST = 0.1
+#: CPU time without a recorder, of that with one: a guess, to choose what fits into the time.
+_PLAIN = 0.5
+
+
+def limit_seconds(spent: float) -> float:
+    """Return the seconds in which trainings are timed, of an upgrade that has taken so many."""
+    return max(_SHARE * spent, _SECONDS)
+
+
+def measure_costs(
+    runtimes: Runtimes,
+    trainings: Iterable[Training],
+    compared: Iterable[Traced],
+    not_compared: Iterable[NotTraced],
+    executing: Collection[str],
+    spent: float,
+) -> tuple[Cost, ...]:
+    """Return the costs of the shortest training of each algorithm that executes changed code.
+
+    Args:
+        compared, not_compared: the trainings that were compared, and those that could not be.
+        executing: names of those that execute changed code.
+        spent: seconds that the upgrade has taken so far.
+    """
+    one_sided = [
+        Cost(name=training.name, why="recorded on one version only")
+        for training in not_compared
+        if len(training.reasons) == 1
+    ]
+    by_name: dict[str, Traced] = {}
+    for training in sorted(compared, key=lambda item: (not item.plain, len(item.new.events))):
+        if training.proved and training.name in executing:
+            by_name.setdefault(training.algorithm, training)
+    seconds = limit_seconds(spent)
+    fitting: list[str] = []
+    seconds_left = seconds
+    for training in by_name.values():
+        needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.old, training.new))
+        if needed < seconds_left or not fitting:
+            fitting.append(training.name)
+            seconds_left -= needed
+    too_long = "it would take more than a tenth of the time of the upgrade"
+    late = [Cost(name=t.name, why=too_long) for t in by_name.values() if t.name not in fitting]
+    timed = [training for training in trainings if training.name in fitting]
+    if timed:
+        # turns end with the time; the processes have to start before
+        whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
+        progress.begin(STAGE, size=whole + progress.stored_durations().start)
+    measurements = runtimes.between(_timed, timed, seconds).result() if timed else []
+    return (*measurements, *late, *one_sided)
+
+
+def _cpu(trace: Trace) -> float:
+    return float(trace.header.get("cpu_seconds", 0.0))
+
+
+def _timed(
+    runtimes: tuple[Runtime, Runtime], _: object, trainings: Sequence[Training], seconds: float
+) -> list[Cost]:
+    """Measure the costs of trainings on both versions, in as many turns as time allows."""
+    until = time.time() + seconds
+    with TemporaryDirectory(prefix="rlregress-costs-") as folder, ThreadPoolExecutor(2) as pool:
+        jobs: tuple[list[dict[str, Any]], ...] = ([], [])
+        previous = ""
+        for turn in range(_TURNS):
+            for number, training in enumerate(trainings):
+                for position, version_jobs in enumerate(jobs):
+                    output = str(Path(folder) / f"{turn}-{number}-{position}")
+                    # images of a scenario do not fit into the memory of a machine
+                    large = " " not in training.name
+                    turns = {"after": previous, "until": until, "large": large}
+                    job = {**training.job, "name": training.name, "output": output,
+                           "plain": math.ceil(seconds) + 60, "timed": turns,
+                           "first": len(runtimes[position].paths)}  # fmt: skip
+                    version_jobs.append(job)
+                    previous = output
+        list(pool.map(_run, runtimes, jobs, [until, until], [folder, folder], VERSIONS))
+        return [
+            _cost(training.name, Path(folder), number) for number, training in enumerate(trainings)
+        ]
+
+
+def _run(
+    runtime: Runtime, jobs: Sequence[Mapping[str, Any]], until: float, output: str, mark: str
+) -> None:
+    path = Path(output) / f"jobs-{mark}.json"
+    path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
+    folder = None if jobs[0].get("script") else output
+    command = recording_processes.start("batch", runtime, path)
+    child_processes.follow(command, runtime.environment(), folder, lambda _: None)
+
+
+def _cost(training: str, folder: Path, number: int) -> Cost:
+    headers = []
+    for turn in range(1, _TURNS):
+        try:
+            pair = [
+                trace_reader.load(folder / f"{turn}-{number}-{position}") for position in (0, 1)
+            ]
+        except UserError:
+            # time was over
+            break
+        headers.append([trace.header for trace in pair])
+    if len(headers) < _LEAST:
+        return Cost(name=training, why="too few repetitions in a tenth of the time of the upgrade")
+    if any(header["failure"] for pair in headers for header in pair):
+        return Cost(name=training, why="it fails without a recorder")
+    seconds, memory = (
+        np.array([[float(header[key]) for header in pair] for pair in headers])
+        for key in ("cpu_seconds", "grown_mib")
+    )
+    low, high = interval(seconds)
+    wide = high / low > 1 + _WIDEST
+    why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
+    # the least that a version needs is its own: more is what else the process did
+    old, new = memory.min(axis=0).tolist()
+    return Cost(name=training, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
+
+
+def interval(seconds: np.ndarray) -> tuple[float, float]:
+    """Return the 95 % interval of the new version's time over the old one's.
+
+    Args:
+        seconds: [turns, 2], each of the old and of the new version.
+    """
+    ratios = np.log(np.maximum(seconds[:, 1], 1e-3) / np.maximum(seconds[:, 0], 1e-3))
+    half = stdtrit(len(ratios) - 1, 0.975) * ratios.std(ddof=1) / len(ratios) ** 0.5
+    return math.exp(ratios.mean() - half), math.exp(ratios.mean() + half)

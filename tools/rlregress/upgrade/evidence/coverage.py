@@ -1,0 +1,386 @@
+"""Coverage: how trainings went through every function whose code differs.
+
+A line that was run is not a line that was tried: a branch taken one way only, a clamp that never
+binds and a mask that is all ones say nothing about the other way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rlregress import progress
+from rlregress.inside import bindings
+from rlregress.inside.lines import WAYS
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
+from rlregress.model.differences import IMPORTED
+from rlregress.model.recorded_traces import Trace, ranges
+from rlregress.model.upgrade_result import Branch, PieceExecution
+from rlregress.source import UNREADABLE
+from rlregress.upgrade.differences import changed_functions, changed_statements
+
+#: the stage of a command; a part of it is a piece of code.
+STAGE = "finding what ran of the code that differs"
+#: what a statement at import may do one way or another.
+_CONDITIONAL = ("If", "IfExp", "Try", "While", "Match", "Lambda", "BoolOp")
+#: the same within a function, where it is not measured line by line.
+_WITHIN = ("IfExp", "Try", "Match", "BoolOp", "comprehension", "Lambda")
+
+
+class Users:
+    """Finds the functions of the new version that use names.
+
+    What it reads of a file is read once: thousands of names are looked up in hundreds of files.
+
+    Args:
+        folders: of its packages.
+    """
+
+    def __init__(self, folders: Sequence[str]) -> None:
+        self._paths = changed_functions.map_sources(folders)
+        self._texts: dict[str, bytes] = {}
+        #: file -> name -> functions of the file that use it.
+        self._used: dict[str, Mapping[str, set[str]]] = {}
+        #: word -> files that have it; last word of a module -> files that may import from it.
+        self._files_by_word: dict[bytes, list[str]] = {}
+        self._files_by_module: dict[bytes, list[str]] = {}
+        for file in self._paths:
+            text = self._text(file)
+            for word in set(_WORD.findall(text)):
+                self._files_by_word.setdefault(word, []).append(file)
+            for word in set(_IMPORTED_FROM.findall(text)):
+                self._files_by_module.setdefault(word, []).append(file)
+        #: file -> module -> what it imports from there.
+        self._imports: dict[str, Mapping[str, Sequence[tuple[str, str]]]] = {}
+
+    def find_users(self, piece: Changed, names: Collection[str]) -> dict[str, set[tuple[str, str]]]:
+        """Return name -> keys of the functions that use it.
+
+        Of a module's names those that follow from them in it count, too. Other files count where
+        they may have the name from there: by an attribute, or by an import from a package.
+        """
+        own = self._pieces(piece.file)
+        imported: Mapping[str, Sequence[tuple[str, str]]] = {}
+        if piece.name == MODULE:
+            names = _following(own.get(MODULE), names)
+            imported = self._imported(piece.file)
+        wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
+        users_by_name: dict[str, set[tuple[str, str]]] = {}
+        for name in names:
+            names_by_file = {piece.file: {name}}
+            for file, pairs in imported.items():
+                names_by_file[file] = {own for theirs, own in pairs if theirs == name}
+            if wide or name.isupper() or name.startswith("_"):
+                for file in self._files_by_word.get(name.encode(), ()):
+                    names_by_file.setdefault(file, set()).add(name)
+            users_by_name[name] = {
+                (file, function)
+                for file, names_ in names_by_file.items()
+                for n in names_
+                for function in self._users_in(file).get(n, ())
+            }
+        kind = piece.name.removeprefix(f"{BODY} ")
+        if kind in users_by_name:
+            # of a class whose head differs, its own methods
+            methods = {(piece.file, n) for n in own if n.startswith(f"{kind}.")}
+            users_by_name[kind] |= methods
+        return users_by_name
+
+    def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
+        """Return file -> names that it imports from a module, with its own names for them."""
+        module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        importers = {}
+        for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
+            if path not in self._imports:
+                self._imports[path] = self._imports_of(path)
+            importers[path] = self._imports[path].get(module, ())
+        return importers
+
+    def _imports_of(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
+        package = path.rpartition("/")[0].replace("/", ".")
+        try:
+            return bindings.imports(self._text(path).decode("utf-8"), package)
+        except UNREADABLE:
+            return {}
+
+    def _users_in(self, file: str) -> Mapping[str, set[str]]:
+        """Return name -> functions of a file that use it."""
+        if file not in self._used:
+            used: dict[str, set[str]] = {}
+            for piece in self._pieces(file).values():
+                if not piece.name.startswith("<"):
+                    for name in _USED.findall(piece.code):
+                        used.setdefault(name, set()).add(piece.name)
+            self._used[file] = used
+        return self._used[file]
+
+    def _text(self, file: str) -> bytes:
+        if file not in self._texts:
+            path = self._paths.get(file)
+            self._texts[file] = path.read_bytes() if path is not None else b""
+        return self._texts[file]
+
+    def _pieces(self, file: str) -> Mapping[str, Function]:
+        return changed_functions.read_pieces(self._text(file))
+
+
+@cache
+def read_users(folders: tuple[str, ...]) -> Users:
+    """Return what finds the users of names in packages; read once in a process."""
+    return Users(folders)
+
+
+def _following(module: Function | None, names: Collection[str]) -> set[str]:
+    """Return names of a module, and the names that its assignments compute from them."""
+    following = set(names)
+    rows = module.code.splitlines() if module is not None else []
+    assignments = [
+        (set(_USED.findall(row)), _TARGET.findall(row))
+        for row in rows
+        if row.startswith(("Assign(", "AnnAssign("))
+    ]
+    before = -1
+    while len(following) != before:
+        before = len(following)
+        for used, targets in assignments:
+            if not following.isdisjoint(used):
+                following.update(targets)
+    return following
+
+
+#: words of a source; the last word of a module that names are imported from.
+_WORD, _IMPORTED_FROM = re.compile(rb"[\w\x80-\xff]+"), re.compile(rb"\b(\w+)\s+import\b")
+#: names that code uses, and that an assignment gives a value to, in the way that it is compared.
+_USED, _TARGET = re.compile(r"(?:id|attr)='(\w+)'"), re.compile(r"id='(\w+)', ctx=Store")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missed:
+    """The differences in an executed piece of code that did not run.
+
+    Attributes:
+        reason: in words; empty: all of them ran.
+        share: of the differences, how many ran.
+        spans: first and last lines of those that did not.
+    """
+
+    reason: str = ""
+    share: float = 1.0
+    spans: tuple[tuple[int, int], ...] = ()
+
+
+def map_trainings(traces: Mapping[str, Trace]) -> dict[tuple[str, str], list[str]]:
+    """Return file and name of a function -> trainings that execute it."""
+    trainings: dict[tuple[str, str], list[str]] = {}
+    for name, trace in traces.items():
+        for function in trace.called_functions:
+            trainings.setdefault(function, []).append(name)
+    return trainings
+
+
+class ExecutedCode:
+    """The code that the trainings of one version have executed, all together."""
+
+    def __init__(self, traces: Mapping[str, Trace]) -> None:
+        self._trainings_by_function = map_trainings(traces)
+        self._files: dict[str, list[str]] = {}
+        self._ways: dict[tuple[str, int], tuple[bool, bool, str]] = {}
+        self._outcomes: dict[tuple[str, int, str, str], set[str]] = {}
+        self._lines: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
+        for name, trace in traces.items():
+            self._add(name, trace.header)
+        self._branches = self.one_way()
+
+    def _add(self, name: str, header: Mapping[str, Any]) -> None:
+        for file in (*header.get("functions", ()), *header.get("imported", ())):
+            self._files.setdefault(file, []).append(name)
+        for file, (hit, all_lines) in header.get("lines", {}).items():
+            before = self._lines.get(file, (frozenset(), frozenset()))
+            self._lines[file] = before[0] | set(hit), before[1] | set(all_lines)
+        for file, tests in header.get("branches", {}).items():
+            for line, was_true, failed, text in tests:
+                before_this = self._ways.get((file, line), (False, False, text))
+                self._ways[file, line] = (
+                    was_true or before_this[0],
+                    failed or before_this[1],
+                    text,
+                )
+        for file, line, function, operation, outcomes in header.get("activity", ()):
+            self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
+
+    def trainings(self, function: Changed) -> list[str]:
+        """Return the trainings that executed a piece of code."""
+        executed = self._trainings_by_function.get(function.key, [])
+        if function.at_import:
+            # what runs at import has run if the file is imported, or anything of it has run
+            return list(dict.fromkeys([*self._files.get(function.file, []), *executed]))
+        return executed
+
+    def measured(self, function: Changed) -> bool:
+        """Return whether the executed lines of a piece were noted: not those of an import."""
+        script = function.key in self._trainings_by_function and function.file in self._lines
+        return script or not function.at_import
+
+    def missed(self, function: Changed, users: Users) -> Missed:
+        """Return the differences in an executed piece that did not run, or may not have.
+
+        An error that the new version alone raises, and that nothing met, is a branch that was taken
+        one way only: where something else of the change ran, it does not count as missed.
+
+        Args:
+            users: finds the functions that use names.
+        """
+        if function.how in (REMOVED, WORDING, ADDED):
+            return Missed()
+        differs = changed_statements.difference(function)
+        if not self.measured(function):
+            used_by = users.find_users(function, differs.binds)
+            idle = self._idle(used_by)
+            if not idle:
+                return Missed()
+            used = sum(bool(keys) for keys in used_by.values())
+            sentence = f"nothing that ran uses {', '.join(idle[:3])}"
+            sentence = (
+                f"{IMPORTED}; {sentence}"
+                if len(idle) == used
+                else f"of what changed in it, {sentence}"
+            )
+            return Missed(reason=sentence, share=1 - len(idle) / used)
+        hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
+        if not all_lines:
+            return Missed()
+        unexecuted = [span for span in differs.spans if hit.isdisjoint(range(span[0], span[1] + 1))]
+        checks = set(differs.raising) if len(unexecuted) < len(differs.spans) else set()
+        missing = [span for span in unexecuted if span not in checks]
+        changes = len(differs.spans) + differs.unmeasured
+        share = 1 - (len(missing) + differs.unmeasured) / changes if changes else 1.0
+        reason = ""
+        if missing:
+            lines = ranges({line for first, last in missing for line in range(first, last + 1)})
+            sentence = "not all that changed in it" if share else "nothing that changed in it"
+            reason = f"it ran, and {sentence}: lines {lines} never ran"
+        elif differs.unmeasured:
+            sentence = "all that changed in it" if share else "the part that changed"
+            reason = f"it ran; whether {sentence} was evaluated is not measured"
+        return Missed(reason=reason, share=share, spans=tuple(unexecuted))
+
+    def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
+        """Return the names whose users all did not run."""
+        return sorted(
+            name
+            for name, keys in used_by.items()
+            if keys and not keys & self._trainings_by_function.keys()
+        )
+
+    def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
+        """Yield the branches and lines of an executed piece that no training has tried."""
+        if not self.measured(function):
+            if any(f"{word}(" in own.code for word in _CONDITIONAL):
+                yield Branch(
+                    file=function.file,
+                    line=own.first,
+                    function="",
+                    summary="conditions at import are not measured",
+                )
+            return
+        for branch in self._branches:
+            if branch.file == function.file and own.first <= branch.line <= own.last:
+                yield branch
+        hit, all_lines = self._lines.get(function.file, (frozenset(), frozenset()))
+        unexecuted = [line for line in sorted(all_lines - hit) if own.first <= line <= own.last]
+        if not any(own.first <= line <= own.last for line in all_lines):
+            sentence = "which of its lines ran was not recorded"
+            yield Branch(file=function.file, line=own.first, function="", summary=sentence)
+        if unexecuted:
+            yield Branch(
+                file=function.file,
+                line=unexecuted[0],
+                function="",
+                summary=f"lines {ranges(unexecuted)} never ran",
+            )
+        if any(f"{word}(" in own.code for word in _WITHIN):
+            sentence = "conditions within expressions and error handlers are not measured"
+            yield Branch(file=function.file, line=own.first, function="", summary=sentence)
+
+    def users_of(self, function: Changed) -> set[str]:
+        """Return trainings that execute anything in a function's class, or file if it has none."""
+        kind = function.name.rpartition(".")[0]
+        users: set[str] = set()
+        for (file, name), trainings in self._trainings_by_function.items():
+            if file == function.file and (not kind or name.startswith(f"{kind}.")):
+                users.update(trainings)
+        return users
+
+    def one_way(self) -> list[Branch]:
+        """Return branches, clamps and masks that went one way only."""
+        branches = []
+        for (file, line), (was_true, failed, text) in self._ways.items():
+            if not (was_true and failed):
+                never = "true" if not was_true else "false"
+                branches.append(
+                    Branch(file=file, line=line, function="", summary=f"`{text}` was never {never}")
+                )
+        for (file, line, function, operation), ways in self._outcomes.items():
+            never_ways = [way for way in WAYS[operation] if way not in ways]
+            if never_ways:
+                sentence = f"{operation}: never {' and never '.join(never_ways)}"
+                branches.append(Branch(file=file, line=line, function=function, summary=sentence))
+        return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.summary))
+
+
+def piece_executions(
+    pieces: Sequence[Changed],
+    executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
+    probed: Mapping[tuple[str, str], Sequence[str]],
+    folders: Sequence[str],
+) -> list[PieceExecution]:
+    """Return how trainings and probes of both versions executed the pieces that differ.
+
+    Args:
+        executed: training -> trace, of the old and of the new version.
+        probed: file and function -> details whose probes have executed it, on both versions.
+        folders: of the new version's code.
+    """
+    old, new = (ExecutedCode(traces) for traces in executed)
+    users = read_users(tuple(folders))
+    starters = _starters(new_trace for new_trace in executed[1].values())
+    executions = []
+    progress.begin(STAGE, len(pieces))
+    for function in pieces:
+        version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
+        trainings = tuple(version.trainings(function))
+        one_way = tuple(version.skipped(function, own)) if trainings and own is not None else ()
+        missed = version.missed(function, users) if trainings else Missed()
+        one_way += tuple(
+            Branch(file=function.file, line=first, function="", summary="this change never ran")
+            for first, _ in missed.spans
+        )
+        around = old.users_of(function) | new.users_of(function)
+        executions.append(
+            PieceExecution(
+                function=function,
+                trainings=trainings,
+                details=tuple(probed.get(function.key, ())),
+                one_way=one_way,
+                algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
+                starter="" if trainings else starters.get(function.file, ""),
+                missed=missed.reason,
+                share=missed.share,
+            )
+        )
+        progress.done()
+    return executions
+
+
+def _starters(traces: Iterable[Trace]) -> dict[str, str]:
+    """Return file -> the class in it that starts processes, whose work is not recorded."""
+    return {
+        str(row["file"]): str(row["class"])
+        for trace in traces
+        for row in trace.other_activity
+        if row.get("what") == "process" and row.get("file")
+    }

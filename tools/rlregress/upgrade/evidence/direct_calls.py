@@ -1,0 +1,293 @@
+"""Changed functions called directly: their captured calls repeated with the old and the new code.
+
+A training may execute a changed line and show nothing, because a bound is never met, a mask is all
+ones or a factor is 1. So the calls that it makes of the function are repeated with both versions of
+it, as they were and with perturbed arguments. So are those of functions that read a constant, or an
+attribute of a class, that is given another value when its module is imported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import progress
+from rlregress.model.code import BODY, CODE_CHANGED, MODULE, Changed
+from rlregress.model.recorded_traces import Trace, Traced
+from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
+from rlregress.trace import child_processes, recording_processes
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.differences.old_code import find_rebound_names, list_old_code
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.coverage import Users, map_trainings, read_users
+from rlregress.upgrade.evidence.runtimes import Runtimes
+
+#: of a command, with a duration in ``baselines/durations.toml``.
+STAGE = "repeating calls of changed functions"
+#: CPU seconds for the first captured call of a function, at most and at least, and for those of all
+#: functions together; later calls of a function get a part of it.
+_MOST, _LEAST, _TOGETHER = 6.0, 0.5, 120.0
+#: trainings in which calls of a function are captured.
+TRAININGS = 2
+#: functions that are called for one piece of code that gives names another value.
+_USERS = 24
+_Key = tuple[str, str]
+#: seconds that a training may take with all calls of it repeated.
+_PATIENCE = 900
+
+
+def repeat_calls(
+    runtimes: Runtimes,
+    executions: Sequence[PieceExecution],
+    trainings: Iterable[Training],
+    traces: Mapping[str, Trace],
+    all_culprits: Iterable[Culprits],
+    folders: Sequence[str],
+    until: float | None = None,
+) -> list[PieceExecution]:
+    """Return the pieces of code, each with the result of its captured calls.
+
+    Args:
+        trainings: those that may be repeated.
+        traces: of them, by name, of the new version.
+        all_culprits: of trainings that differ: their functions need no further evidence.
+        folders: of the new version's code.
+        until: the time at which trainings are ended.
+    """
+    explained = {function.key for culprits in all_culprits for function in culprits.confirmed}
+    executed = [
+        execution.function
+        for execution in executions
+        if execution.trainings and execution.function.key not in explained
+    ]
+    by_name = {training.name: training for training in trainings if training.name in traces}
+    executing = map_trainings({name: traces[name] for name in by_name})
+    uses = _pieces_by_function(executed, read_users(tuple(folders)), executing)
+    functions_of = _functions_to_call(executed, uses)
+    functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
+    functions: dict[str, list[list[str]]] = {}
+    for function in functions_called:
+        for name in choose_trainings(executing.get(function, ()), traces):
+            functions.setdefault(name, []).append(list(function))
+    if not functions:
+        return list(executions)
+
+    seconds = seconds_of_first(len(functions_called))
+    differing = [execution.function for execution in executions if _callable(execution.function)]
+    differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
+    job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
+           "uses": _describe_readers(uses)}  # fmt: skip
+    capturing = [by_name[name] for name in functions]
+    size = seconds * sum(map(len, functions.values())) / len(capturing)
+    rows: dict[_Key, list[Mapping[str, Any]]] = {}
+    for answer in _run(runtimes, capturing, functions, job, STAGE, size, until).values():
+        for row in answer.get("calls", ()):
+            rows.setdefault((row["file"], row["name"]), []).append(row)
+    return [
+        replace(execution, calls=_summarise([
+            _name_function(execution.function, row)
+            for key in functions_of[execution.function.key]
+            for row in rows.get(key, ())
+        ]))
+        if execution.function in executed and execution.function.key in functions_of
+        else execution
+        for execution in executions
+    ]  # fmt: skip
+
+
+def _functions_to_call(
+    executed: Sequence[Changed], uses: Mapping[_Key, Sequence[Changed]]
+) -> dict[_Key, list[_Key]]:
+    """Return piece of code -> the functions whose calls are evidence on it."""
+    functions = {piece.key: [piece.key] for piece in executed if _callable(piece)}
+    for function, pieces in uses.items():
+        # a function that differs itself says nothing of the values that it reads
+        for piece in pieces if function not in functions else ():
+            functions.setdefault(piece.key, []).append(function)
+    return functions
+
+
+def seconds_of_first(functions: float) -> float:
+    """Return CPU seconds for the first captured call of each of so many functions."""
+    return min(_MOST, max(_LEAST, _TOGETHER / functions))
+
+
+def _name_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the row of a call; its difference names the function if the piece is none."""
+    if "differs" not in row or not piece.at_import:
+        return row
+    differs = row["differs"]
+    return {**row, "differs": {**differs, "path": f"{row['name']}: {differs['path']}"}}
+
+
+def _pieces_by_function(
+    pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
+) -> dict[_Key, list[Changed]]:
+    """Return executed function -> pieces that give another value to names that it reads."""
+    uses: dict[_Key, list[Changed]] = {}
+    for piece in pieces:
+        names = find_rebound_names(piece)
+        readers = (
+            {key for keys in users.find_users(piece, names).values() for key in keys}
+            if names
+            else ()
+        )
+        # those of its own file and class first
+        near = sorted(executing.keys() & {*readers}, key=lambda k: (not _is_near(k, piece), k))
+        for key in near[:_USERS]:
+            uses.setdefault(key, []).append(piece)
+    return uses
+
+
+def _is_near(function: _Key, piece: Changed) -> bool:
+    """Return whether a function is in the file, and in the class, of a piece of code."""
+    owner = piece.name.removeprefix(BODY).strip()
+    return function[0] == piece.file and (piece.name == MODULE or function[1].startswith(owner))
+
+
+def _describe_readers(uses: Mapping[_Key, Sequence[Changed]]) -> list[dict[str, Any]]:
+    """Return ``uses`` as ``inside.calls`` reads them."""
+    return [
+        {"file": file, "name": name, "pieces": [
+            {"file": piece.file, "name": piece.name, "text": str(change["text"])}
+            for piece in pieces for change in list_old_code([piece])
+        ]}
+        for (file, name), pieces in uses.items()
+    ]  # fmt: skip
+
+
+def call_mutated(
+    runtimes: Runtimes, trainings: Sequence[Training], folders: Sequence[str]
+) -> dict[str, Calls]:
+    """Return training -> the result of calls of the function that its ``mutant`` is in."""
+    functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
+                 for t in trainings}  # fmt: skip
+    job = {"changes": [], "folders": list(folders), "seconds": _MOST}
+    answers = _run(runtimes, trainings, functions, job, "repeating calls of functions with faults")
+    return {name: _summarise(answer.get("calls", ())) for name, answer in answers.items()}
+
+
+def mark_rounding(
+    trainings: Iterable[Traced],
+    culprits_by_training: Mapping[str, Culprits],
+    executions: Iterable[PieceExecution],
+) -> list[Traced]:
+    """Return the trainings; those are close that train the same and whose culprits only round.
+
+    A number that is logged or written may be a small difference of large numbers.
+    """
+    by_function = {execution.function.key: execution.calls for execution in executions}
+
+    def rounds(name: str) -> bool:
+        confirmed = culprits_by_training[name].confirmed if name in culprits_by_training else ()
+        calls = [by_function.get(function.key) for function in confirmed]
+        compared = [c for c in calls if c is not None and c.same + c.close and not c.arguments]
+        # if direct calls show no difference at all, they do not execute the one of the training
+        return len(compared) == len(calls) and any(c.close for c in compared)
+
+    return [
+        replace(training, comparison=replace(training.comparison, verdict="close"))
+        if training.comparison.trains_the_same and rounds(training.name)
+        else training
+        for training in trainings
+    ]
+
+
+def _callable(function: Changed) -> bool:
+    """Return whether it is a function in both versions, at the same place."""
+    return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
+
+
+def choose_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[str]:
+    """Return the shortest trainings, of different algorithms before others of one."""
+    ordered = sorted(names, key=lambda name: len(traces[name].events))
+    firsts = {name.partition(" ")[0]: name for name in reversed(ordered)}
+    return sorted(ordered, key=lambda name: name not in firsts.values())[:TRAININGS]
+
+
+def _run(
+    runtimes: Runtimes,
+    trainings: Sequence[Training],
+    functions: Mapping[str, Sequence[Sequence[str]]],
+    requested: Mapping[str, Any],
+    stage: str,
+    size: float = 0.0,
+    until: float | None = None,
+) -> dict[str, Any]:
+    """Run trainings with calls captured, and return training -> answer of ``inside.calls``.
+
+    Args:
+        functions: training -> those whose calls are captured.
+        requested: further keys of the request.
+        size: seconds of one training, for the progress; 0: as was expected.
+    """
+
+    def work(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
+        return _answers(part, runtime, functions, requested, until)
+
+    progress.begin(stage, len(trainings), size)
+    answers: dict[str, Any] = runtimes.on("new", trainings, work)
+    return answers
+
+
+def _answers(
+    trainings: Sequence[Training],
+    runtime: Runtime,
+    functions: Mapping[str, Sequence[Sequence[str]]],
+    requested: Mapping[str, Any],
+    until: float | None,
+) -> dict[str, Any]:
+    """Run some of the trainings in one process, which forks for each; see ``_run``."""
+    if not trainings:
+        return {}
+    with TemporaryDirectory(prefix="rlregress-calls-") as folder:
+        jobs = [
+            {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
+             "functions": functions[t.name], "patience": _PATIENCE, "first": len(runtime.paths)}
+            for number, t in enumerate(trainings)
+        ]  # fmt: skip
+        path = Path(folder) / "jobs.json"
+        path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
+        command = recording_processes.start("calls", runtime, path)
+        child_processes.follow(
+            command, runtime.environment(), folder, lambda _: progress.done(), until
+        )
+        answers = {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
+    if not all(answers.values()) and child_processes.is_over(until):
+        why = child_processes.note_cut("direct calls of some changed functions")
+        for name in [name for name, answer in answers.items() if not answer]:
+            lost = [{"file": file, "name": own, "why": why} for file, own in functions[name]]
+            answers[name] = {"calls": lost}
+    return answers
+
+
+def _answer(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        # whatever ended it, no call of it was compared
+        return {}
+
+
+def _summarise(calls: Sequence[Mapping[str, Any]]) -> Calls:
+    """Return the result of all captured calls of one function."""
+    compared = [call for call in calls if "why" not in call]
+    differing = sorted(
+        (call for call in compared if "differs" in call), key=lambda call: not call["given"]
+    )
+    first = differing[0] if differing else {}
+    why = next((str(call["why"]) for call in calls if "why" in call), "")
+    return Calls(
+        captured=len(compared),
+        same=sum(call["same"] for call in compared),
+        close=sum(call["close"] for call in compared),
+        skipped=sum(call["skipped"] for call in compared),
+        touched=sum(call["touched"] for call in compared),
+        given=bool(first.get("given")),
+        why=why or ("" if compared else "no call of it was captured"),
+        **first.get("differs", {}),
+    )

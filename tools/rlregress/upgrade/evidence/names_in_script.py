@@ -1,0 +1,317 @@
+"""Lines of a user's script, and of files beside it that it imports, with names that are gone.
+
+Sources are read, never run. Each name is imported in a process of either version. It is gone if
+only the old version has it. Values of variables are not known: an attribute of one counts if its
+name is gone.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rlregress.errors import UserError
+from rlregress.model.upgrade_result import NamedLine, ScriptNames
+from rlregress.source import UNREADABLE, below
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.evidence import runtime_process
+from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.versions import state
+
+#: dotted path -> "is", its kind, or "error", why it cannot be imported; of one version.
+Imported = Mapping[str, Mapping[str, str]]
+_WORKER = "rlregress.inside.importable_names"
+#: a word of a name.
+_WORD = re.compile(rb"\w+")
+#: functions with a name as an argument -> the position of that argument.
+_BY_NAME = {
+    "getattr": 1, "attrgetter": 0, "methodcaller": 0, "eval": 0, "exec": 0, "__import__": 0,
+    "import_module": 0,
+}  # fmt: skip
+#: files beside sources of Python that may name what a script calls.
+_SETTINGS = (".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".ipynb")
+#: bytes of such a file; a larger one holds data.
+_LARGEST = 2_000_000
+#: folders of packages that are not the user's own, and of other files that are not.
+_INSTALLED = {"site-packages", "dist-packages"}
+_NOT_OWN = {"__pycache__", ".git", "node_modules", *_INSTALLED}
+
+
+def find_names_gone(script: Path, names: Collection[str], runtimes: Runtimes) -> ScriptNames:
+    """Return the lines with names that are gone or incompatible, as imports in both versions show.
+
+    Args:
+        names: dotted paths of public names that are gone or incompatible.
+    """
+    searched = search(script, names)
+    paths = sorted({path for line in searched.lines for path in (line.dotted, _owner(line.name))
+                    if not path.startswith(".")})  # fmt: skip
+    if not paths:
+        return searched
+    old, new = runtimes.run(f"script-names-{state.key_of(paths)}", _imported, paths)
+    try:
+        return confirm_lines(searched, old.result(), new.result())
+    except UserError as error:
+        unread = (*searched.unread, f"what they import ({error})")
+        return replace(searched, lines=(), unread=unread)
+
+
+def _imported(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
+    answers: Imported = runtime_process.run_module(runtime, _WORKER, {"names": paths}, file)
+    return answers
+
+
+def _owner(name: str) -> str:
+    """Return the name that a caller writes: of the constructor of a class, the class."""
+    return name.removesuffix(".__init__")
+
+
+def confirm_lines(searched: ScriptNames, old: Imported, new: Imported) -> ScriptNames:
+    """Return only the lines whose name the new version lacks, or has in another form."""
+    lines: list[NamedLine] = []
+    for line in searched.lines:
+        is_path = not line.dotted.startswith(".")
+        name = _owner(line.name)
+        path = line.dotted if is_path else name
+        error = new[path].get("error", "")
+        if error and "error" not in old[path]:
+            why = error if is_path else f"if it is {line.name}: {error}"
+        elif is_path and line.name != line.dotted and not error and new[path] == new[name]:
+            why = f"{line.name} is incompatible"
+        else:
+            continue
+        # the first path that fails is why longer ones do
+        if not any((line.file, line.line) == (first.file, first.line) for first in lines):
+            lines.append(replace(line, why=why))
+    return replace(searched, lines=tuple(lines))
+
+
+def search(script: Path, names: Collection[str]) -> ScriptNames:
+    """Return the lines that name anything of the packages of some public names.
+
+    A line that may name one of these stands there for each.
+
+    Args:
+        names: dotted paths, the package first.
+    """
+    folder, packages = script.parent, {name.partition(".")[0] for name in names}
+    files, unread, lines, waiting = [], [], [], [script]
+    while waiting:
+        path = waiting.pop(0)
+        file = path.relative_to(folder).as_posix()
+        try:
+            text = path.read_text(encoding="utf-8")
+            tree = ast.parse(text)
+        except (OSError, *UNREADABLE):
+            unread.append(file)
+            continue
+        files.append(file)
+        named = {
+            (line, dotted, name)
+            for line, dotted in _named(tree)
+            for name in {dotted, *names}
+            if _is(name, dotted) and name.partition(".")[0] in packages
+        }
+        rows = text.splitlines()
+        lines += [
+            NamedLine(name=name, file=file, line=line, text=rows[line - 1].strip(), dotted=dotted)
+            for line, dotted, name in sorted(named)
+        ]
+        listed = {*files, *unread, *(p.relative_to(folder).as_posix() for p in waiting)}
+        for imported in dict.fromkeys(_files_imported(tree, path.parent, folder, packages)):
+            if imported.relative_to(folder).as_posix() not in listed:
+                waiting.append(imported)
+    return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
+
+
+def find_unused(
+    names: Iterable[str], own: Collection[Path], imported: Iterable[str], compared: Iterable[str]
+) -> frozenset[str]:
+    """Return the names that cannot be used: no word for them is written in anything that ran.
+
+    Read are the files of the user and all packages that they import. An installed package that
+    never names the compared ones has nothing of theirs. Where a file cannot be read, or the user's
+    sources put names together, none is unused.
+
+    Args:
+        own: the user's files: sources and settings.
+        imported: folders and files of everything that they import.
+        compared: folders of the compared packages, in the old version.
+    """
+    try:
+        texts = [path.read_bytes() for path in own if path.suffix not in _SETTINGS]
+        if any(_puts_names_together(ast.parse(text)) for text in texts):
+            return frozenset()
+        settings = [path for path in own if path.suffix in _SETTINGS]
+        texts += [path.read_bytes() for path in settings if path.stat().st_size < _LARGEST]
+        roots = {Path(folder) for folder in compared}
+        modules = [root.stem.encode() for root in roots]
+        for folder in {Path(place) for place in imported} - {*own}:
+            if folder.name not in {root.name for root in roots}:
+                files = [path.read_bytes() for path in below(folder) if path.suffix == ".py"]
+                foreign = _INSTALLED & {*folder.parts}
+                if not foreign or any(module in text for text in files for module in modules):
+                    texts += files
+        heirs = _subclasses(path for root in roots for path in below(root) if path.suffix == ".py")
+        written = set(_WORD.findall(b"\n".join(texts)))
+        words_of = {name: _words(name, heirs) for name in names}
+        return frozenset(name for name, words in words_of.items() if words and not words & written)
+    except (OSError, *UNREADABLE):
+        return frozenset()
+
+
+def files_of(script: Path, searched: ScriptNames) -> list[Path]:
+    """Return the files of a script's user: those that ``search`` has read, and settings."""
+    settings = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
+    own = [script.parent / file for file in (*searched.files, *searched.unread)]
+    return [*own, *(path for path in settings if path.is_file())]
+
+
+def find_unused_below(
+    folder: Path,
+    report: Path,
+    names: Iterable[str],
+    imported: Iterable[str],
+    compared: Collection[str],
+) -> frozenset[str]:
+    """Return the names that no file below a folder can use, as ``unused``.
+
+    If nothing there names a compared package, the user's files lie elsewhere: none is unused.
+
+    Args:
+        report: a folder that is left out, as earlier reports list the names.
+    """
+    own = [path for path in below(folder, _NOT_OWN)
+           if path.suffix in (".py", *_SETTINGS) and not path.is_relative_to(report)]  # fmt: skip
+    modules = [Path(place).stem.encode() for place in compared]
+    try:
+        if not any(module in path.read_bytes() for path in own for module in modules):
+            return frozenset()
+    except OSError:
+        return frozenset()
+    return find_unused(names, own, imported, compared)
+
+
+def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
+    """Return words by which a caller uses a public name; empty: an operator uses it."""
+    *before, last = name.split(".")
+    if last == "__init__":
+        classes = new = {before[-1]}
+        while new := {heir for owner in new for heir in heirs.get(owner, ())} - classes:
+            classes = classes | new
+        return {word.encode() for word in classes}
+    return set() if last.startswith("__") else {last.encode()}
+
+
+def _subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
+    """Return class -> classes that derive from it, and its other names."""
+    heirs: dict[str, set[str]] = {}
+    for path in files:
+        with contextlib.suppress(*UNREADABLE):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                names: list[str] = []
+                bases: list[ast.expr] = []
+                if isinstance(node, ast.ClassDef):
+                    names, bases = [node.name], node.bases
+                elif isinstance(node, ast.Assign):
+                    names = [t.id for t in node.targets if isinstance(t, ast.Name)]
+                    bases = [node.value]
+                for base in bases:
+                    owner = base.value if isinstance(base, ast.Subscript) else base
+                    name = getattr(owner, "attr", getattr(owner, "id", ""))
+                    heirs.setdefault(name, set()).update(names)
+    return heirs
+
+
+def _puts_names_together(tree: ast.Module) -> bool:
+    """Return whether a source computes names of attributes that it reads, or code that it runs."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else None
+            called = node.func.id if isinstance(node.func, ast.Name) else called
+            names = node.args[_BY_NAME[called] :] if called in _BY_NAME else []
+            if not all(isinstance(argument, ast.Constant) for argument in names[:1]):
+                return True
+    return False
+
+
+def _is(name: str, dotted: str) -> bool:
+    """Return whether a dotted path of a script may be a public name, by whatever path.
+
+    Args:
+        dotted: begins with a point if the object of the attribute is not known.
+    """
+    parts = _owner(name).split(".")
+    path = dotted.split(".")
+    return parts[-1] == path[-1] and path[0] in ("", parts[0])
+
+
+def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and dotted path of all names of a source, each part of a path by itself."""
+    imports = dict(_bound(tree))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.lineno, str(node.module)
+            yield from ((alias.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Name) and node.id in imports:
+            yield node.lineno, imports[node.id]
+        elif isinstance(node, ast.Attribute):
+            yield node.end_lineno or node.lineno, _dotted(node, imports)
+
+
+def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield names that imports bind, each with its dotted path."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                top = alias.name.partition(".")[0]
+                yield alias.asname or top, alias.name if alias.asname else top
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            for alias in node.names:
+                yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _dotted(node: ast.Attribute, imports: dict[str, str]) -> str:
+    """Return ``a.b.c`` with the import of its root; ``.c`` if that is a value of the script."""
+    names, owner = [node.attr], node.value
+    while isinstance(owner, ast.Attribute):
+        names.append(owner.attr)
+        owner = owner.value
+    if isinstance(owner, ast.Name) and owner.id in imports:
+        return ".".join([imports[owner.id], *reversed(names)])
+    return f".{node.attr}"
+
+
+def _files_imported(
+    tree: ast.Module, own_folder: Path, folder: Path, packages: Collection[str]
+) -> Iterator[Path]:
+    """Yield files below the script's folder that a source imports, without compared packages."""
+    for node in ast.walk(tree):
+        modules: list[tuple[Path, str]] = []
+        if isinstance(node, ast.Import):
+            modules = [(folder, alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = [own_folder, *own_folder.parents]
+            base = above[min(node.level, len(above)) - 1] if node.level else folder
+            stem = [node.module] if node.module else []
+            modules = [(base, ".".join(stem))] if stem else []
+            modules += [(base, ".".join([*stem, alias.name])) for alias in node.names]
+        for base, module in modules:
+            parts = module.split(".")
+            if base.is_relative_to(folder) and parts[0] not in packages:
+                yield from _files(base, parts)
+
+
+def _files(base: Path, parts: Sequence[str]) -> Iterator[Path]:
+    """Yield the files that the import of a module runs, its packages first."""
+    for part in parts:
+        base /= part
+        for path in (base.with_name(f"{part}.py"), base / "__init__.py"):
+            if path.is_file():
+                yield path

@@ -1,0 +1,209 @@
+"""The return gate on the new version, for algorithms whose traces diverge; alarms are confirmed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rlregress import files
+from rlregress.check import baseline_runs, check_run, judging, outcome, report_data
+from rlregress.check_options import CheckOptions
+from rlregress.frameworks.base import Adapter
+from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
+from rlregress.model.upgrade_result import ReturnsVerdict
+from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.recording_processes import Runtime
+from rlregress.training.cell import Cell
+from rlregress.upgrade.evidence.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
+
+
+def find_stored_algorithms(adapter: Adapter) -> set[str]:
+    """Find the algorithms of a framework that have stored runs to be judged by."""
+    return {
+        baseline.cell.algorithm
+        for baseline in baseline_runs.load_all_baselines()
+        if baseline.cell.framework == adapter.name and baseline.cell.budget == "short"
+    }
+
+
+def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool) -> float:
+    """Estimate the CPU seconds of the trainings of algorithms, all looks included."""
+    trained = [name for name in algorithms if name in find_stored_algorithms(adapter)]
+    if not trained:
+        return 0.0
+    session = check_run.open_check_session(
+        _options(CheckOptions(one_look=one_look), adapter, trained)
+    )
+    return judging.expected_seconds(session, session.looks)
+
+
+def _options(options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]) -> CheckOptions:
+    # both versions are known to train otherwise
+    options = replace(options, fresh_seeds=True)
+    return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
+
+
+def judge(
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    runtimes: tuple[Runtime, Runtime],
+    options: CheckOptions,
+    say: Callable[[str], None],
+) -> ReturnsVerdict | None:
+    """Train the diverged algorithms on the new version and judge their returns by the stored runs.
+
+    What has fallen is trained on the old version again, with fresh seeds, before it is called so.
+
+    Args:
+        options: of the session, but for what is trained: report, looks, processes.
+
+    Returns:
+        None where nothing is stored of any of the algorithms.
+    """
+    stored_algorithms = find_stored_algorithms(adapter)
+    trained = [name for name in algorithms if name in stored_algorithms]
+    if not trained:
+        return None
+    report = options.report
+    options = _options(replace(options, report=files.absolute(report)), adapter, trained)
+    entries = check_run.run_returns_only(runtimes[1].python, options, runtimes[1].environment())
+    if isinstance(entries, str):
+        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
+    verdict = judge_evidence(adapter.name, entries, trained, report)
+    if verdict.verdict != REGRESSED or not alarmed(entries):
+        return verdict
+    return confirm_alarm(verdict, entries, runtimes[0], options, say)
+
+
+def confirm_alarm(
+    alarm: ReturnsVerdict,
+    entries: Sequence[Mapping[str, Any]],
+    runtime: Runtime,
+    options: CheckOptions,
+    say: Callable[[str], None],
+) -> ReturnsVerdict:
+    """Confirm an alarm: train the old version again, with fresh seeds.
+
+    Args:
+        alarm: what the trainings of the new version came to.
+        entries: the evidence of those trainings.
+        runtime: the old version.
+        options: of the session on the new version.
+
+    Returns:
+        ``regressed`` if the new version is worse than the old version's fresh runs; otherwise
+        ``inconclusive``, also where the old version cannot be trained again. The first line says
+        which of them, and why.
+    """
+    names = alarmed(entries)
+    say(
+        f"{options.frameworks}: training the old version again with fresh seeds, as "
+        f"{', '.join(names)} fell"
+    )
+    new = {name: numbers_of(entries, name) for name in names}
+    by_name = {
+        quantity.named(baseline.cell.id): baseline.cell
+        for quantity in ONE_SIDED
+        for baseline in baseline_runs.load_all_baselines()
+    }
+    cells = {name: by_name[name] for name in names}
+    fresh = _train_old_again(runtime, cells.values(), min(map(len, new.values())), options)
+    if isinstance(fresh, str):
+        line = (
+            "inconclusive: the alarm could not be confirmed, as the old version could not be "
+            f"trained again: {fresh}"
+        )
+        return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
+    old = {name: numbers_of(fresh, name) for name in names}
+    # of a cell whose runs did train: what is judged beside their returns
+    without = [name for name in names if all(map(math.isnan, old[name]))]
+    line = (
+        f"the alarm on {', '.join(without)} could not be confirmed: the old version's runs "
+        f"{quantity_of(without[0]).missing if without else ''}"
+    )
+    if without == names:
+        return replace(alarm, verdict=INCONCLUSIVE, lines=(f"inconclusive: {line}", *alarm.lines))
+    judged = {name: cell for name, cell in cells.items() if name not in without}
+    confirmed = confirm(judged, old, new, options.alpha)
+    lines = (*confirmed.lines, *([line] if without else []), *alarm.lines)
+    return replace(alarm, verdict=confirmed.verdict, lines=lines)
+
+
+def _train_old_again(
+    runtime: Runtime, cells: Iterable[Cell], seeds: int, options: CheckOptions
+) -> list[dict[str, Any]] | str:
+    """Return the evidence of fresh runs of the old version, or why there is none."""
+    ids = sorted({cell.id for cell in cells})
+    fresh_options = replace(
+        options,
+        report=options.report / "again",
+        cells=",".join(ids),
+        seeds=seeds,
+        first_seed=FIRST_FRESH_SEED,
+    )
+    fresh = check_run.run_returns_only(runtime.python, fresh_options, runtime.environment())
+    return fresh if isinstance(fresh, str) else _not_trained(fresh, ids) or fresh
+
+
+def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
+    """Explain why the old version's new runs cannot be compared with; empty if they can."""
+    if broken := outcome.find_broken_tests(fresh):
+        return str(broken[0]["message"]).splitlines()[0]
+    for name in cells:
+        if not all(map(math.isnan, numbers_of(fresh, name))):
+            continue
+        records = [entry["record"] for entry in fresh if "record" in entry]
+        failures = [record["failure"] for record in records if record["cell"] == name]
+        if not failures:
+            return f"there is no run of {name}"
+        return f"all {len(failures)} runs of {name} failed; the last: {last_words(failures[-1])}"
+    return ""
+
+
+def judge_evidence(
+    framework: str, entries: list[dict[str, Any]], algorithms: Sequence[str], report: Path
+) -> ReturnsVerdict:
+    """Return the verdict that the tests of the trainings come to."""
+    if outcome.find_broken_tests(entries):
+        words = [
+            str(entry["message"]).splitlines()[0] for entry in outcome.find_broken_tests(entries)
+        ]
+        return ReturnsVerdict(
+            verdict=COULD_NOT_JUDGE, lines=tuple(dict.fromkeys(words)), report=report
+        )
+    outcomes = [
+        framework_outcome
+        for framework_outcome in outcome.build_outcomes(entries)
+        if framework_outcome.framework == framework
+    ]
+    if not outcomes or not outcomes[0].verdicts:
+        word = f"no verdict on {', '.join(algorithms)}"
+        return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
+    judged = outcomes[0].verdicts
+    lines = tuple(map(_line, judged.items()))
+    return ReturnsVerdict(
+        verdict=outcomes[0].verdict,
+        lines=lines,
+        report=report,
+        verdicts=judged,
+        runs=report_data.collect_runs(entries),
+    )
+
+
+def _line(named: tuple[str, Mapping[str, Any]]) -> str:
+    name, verdict = named
+    quantity = quantity_of(name)
+    fraction = verdict.get("effect_fraction")
+    effect = ""
+    if fraction is not None:
+        share = f"{fraction:+.0%} of the stored returns' scale"
+        effect = f", {share if quantity is RETURNS else quantity.describe_change(fraction)}"
+    detectable = verdict["visible_fraction"]
+    detects = quantity.nothing_detectable()
+    if detectable is not None:
+        detects = f"would detect {quantity.loss(detectable)} with 80 % power"
+    return f"{name}: {verdict['verdict']}{effect}; {verdict['new_seeds']} new runs; {detects}"

@@ -1,0 +1,453 @@
+"""Probes, physics and trainings in the runtimes of both versions, many trainings in one process."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rlregress import frameworks, progress
+from rlregress.errors import UserError
+from rlregress.inside import error_origin
+from rlregress.model.recorded_traces import VERSIONS, Trace
+from rlregress.trace import child_processes, recording_processes, trace_reader
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.evidence import compared_trainings
+from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.versions import cached_folders
+
+#: whether it is noted what is reached: the lines of all functions, or of some; see
+#: ``inside.trace_worker``.
+Noted = bool | Sequence[Sequence[str]]
+NOTHING: Mapping[str, Noted] = {}
+#: seconds that a training which a signal has ended may have taken.
+_PATIENCE = 300
+_ENDED = re.compile(r"^the process was ended by (SIG\w+)", re.MULTILINE)
+Answers = tuple["Future[Any]", "Future[Any]"]
+#: what a process has imported: label of its version, framework, and what is noted of the imports.
+_Imported = tuple[str, str, str]
+
+
+class Workers:
+    """Processes that have imported a framework, and record one list of trainings after the other.
+
+    Args:
+        most: how many of them there are at once.
+
+    Attributes:
+        idle: those that are not lent, each with what it has imported.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._lent = most, 0
+        self.idle: list[tuple[_Imported, child_processes.Worker]] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def borrow(self, runtime: Runtime, job: Mapping[str, Any]) -> Iterator[child_processes.Worker]:
+        """Lend an idle process that fits the job, or a new one."""
+        key = runtime.label, job["framework"], repr((job.get("moved"), job.get("imports")))
+        with self._lock:
+            entry = next((entry for entry in self.idle if entry[0] == key), None)
+            if entry is not None:
+                self.idle.remove(entry)
+            elif len(self.idle) + self._lent >= self._most:
+                self.idle.pop(0)[1].close()
+            self._lent += 1
+        try:
+            if entry is None:
+                command = recording_processes.start("batch", runtime)
+                entry = key, child_processes.Worker(command, runtime.environment())
+            yield entry[1]
+        finally:
+            with self._lock:
+                self._lent -= 1
+                if entry is not None and entry[1].is_ready:
+                    self.idle.append(entry)
+                elif entry is not None:
+                    entry[1].close()
+
+    def close(self) -> None:
+        """End all that are idle."""
+        for _, worker in self.idle:
+            worker.close()
+        self.idle.clear()
+
+
+class Runtimes:
+    """Measures both versions, in as many processes at once as there are workers; a context manager.
+
+    Args:
+        folders: where the answers and traces of each version are kept until the upgrade ends.
+    """
+
+    def __init__(
+        self,
+        runtimes: tuple[Runtime, Runtime],
+        folders: tuple[Path, Path],
+        workers: int,
+        say: cached_folders.Say,
+    ) -> None:
+        self._runtimes = runtimes
+        self._folders = folders
+        self._say = say
+        self._workers = workers or 2
+        self._pool = ThreadPoolExecutor(self._workers)
+        self._recording = Workers(self._workers)
+
+    def __enter__(self) -> Runtimes:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            child_processes.end()
+        self._pool.shutdown(cancel_futures=True)
+        self._recording.close()
+
+    def run(
+        self,
+        answer_name: str,
+        question: Callable[..., Any],
+        *arguments: Any,
+        until: float | None = None,
+    ) -> Answers:
+        """Call ``question(version, path of its answer, *arguments)`` for either version.
+
+        Args:
+            until: the time at which it ends; it is the last argument, unless there is none.
+        """
+        old, new = (
+            self._pool.submit(question, runtime, folder / f"{answer_name}.json", *arguments, *end)
+            for runtime, folder, end in zip(
+                self._runtimes, self._folders, self._ends(until), strict=True
+            )
+        )
+        return old, new
+
+    def _ends(self, until: float | None) -> tuple[list[float], list[float]]:
+        """Return the times at which either version ends; none: there is no limit."""
+        if until is None:
+            return [], []
+        # with one process one version after the other, in equal times
+        return [(time.time() + until) / 2 if self._workers == 1 else until], [until]
+
+    def between(self, question: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Call ``question(versions, folders, *arguments)``, once for both versions."""
+        return self._pool.submit(question, self._runtimes, self._folders, *arguments)
+
+    def record_new_first(
+        self,
+        trainings: Sequence[Training],
+        lines: Mapping[str, Noted],
+        choose: Callable[[Mapping[str, Trace]], Sequence[str]],
+        until: float | None = None,
+    ) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        """Record all trainings on the new version, then chosen ones on the old one.
+
+        Args:
+            lines: as of ``record``.
+            choose: names of those to record on the old version, in order, by the new ones' traces.
+            until: the time at which they are ended; what is not recorded by then is left out.
+        """
+        by_name = {training.name: training for training in trainings}
+        noting = {t.name: replace(t, job={**t.job, "imports": True}) for t in trainings}
+
+        def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
+            old: dict[str, Trace] = {}
+            new: dict[str, Trace] = {}
+            while waiting := [
+                noting[training.name] for training in part if training.name not in new
+            ]:
+                # of the time that is left, half for either version, as long as there is some
+                half = until and (time.time() + until) / 2
+                recorded_now = self._record_on("new", waiting, lines, "", half)
+                names = choose(recorded_now)
+                old |= self._record_on("old", [by_name[name] for name in names], lines, "", until)
+                for _ in range(len(recorded_now) - len(names)):
+                    _advance(True, was_stored=True)
+                new |= recorded_now
+                if not recorded_now:
+                    break
+            return old, new
+
+        tasks = [self._pool.submit(work, trainings[n :: self._workers])
+                 for n in range(self._workers)]  # fmt: skip
+        old, new = (
+            {name: trace for task in tasks for name, trace in task.result()[number].items()}
+            for number in range(2)
+        )
+        return self._confirmed(trainings, old, new)
+
+    def _record_on(
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        lines: Mapping[str, Noted],
+        mark: str,
+        until: float | None = None,
+    ) -> dict[str, Trace]:
+        number, noted = VERSIONS.index(label), lines.get(label, False)
+        runtime, folder = self._runtimes[number], self._folders[number]
+        return load_or_record(trainings, runtime, folder, mark, noted, until, self._recording)
+
+    def record(
+        self,
+        trainings: Sequence[Training],
+        lines: Mapping[str, Noted] = NOTHING,
+        again: bool = False,
+        until: float | None = None,
+    ) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        """Record trainings on either version; return the traces by name.
+
+        Args:
+            lines: label of a version -> what is noted there of the code that is reached.
+            again: record each once more.
+            until: the time at which they are ended; what is not recorded by then is left out.
+        """
+        mark = "-2" if again else ""
+        tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
+        ends = dict(zip(VERSIONS, self._ends(until), strict=True))
+        # a part of both versions, then the next: where time ends, or the user, there are pairs
+        for start, label in itertools.product(range(self._workers), VERSIONS):
+            part = trainings[start :: self._workers]
+            task = self._pool.submit(self._record_on, label, part, lines, mark, *ends[label])
+            tasks[label].append(task)
+        old, new = (
+            {
+                name: other_trace
+                for task in tasks[label]
+                for name, other_trace in task.result().items()
+            }
+            for label in VERSIONS
+        )
+        return (old, new) if again else self._confirmed(trainings, old, new)
+
+    def _confirmed(
+        self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
+    ) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        """Return the traces; where the two end differently, errors are tried again unrecorded."""
+        differing = [t for t in trainings if t.name in old and t.name in new
+                     and not compared_trainings.ends_alike(old[t.name], new[t.name])]  # fmt: skip
+        with TemporaryDirectory(prefix="rlregress-plain-") as folder:
+            tasks = []
+            for label, runtime, traces in zip(VERSIONS, self._runtimes, (old, new), strict=True):
+                tried = [t for t in differing if compared_trainings.has_own_error(traces[t.name])]
+                plain = [
+                    replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
+                ]
+                tasks.append(
+                    self._pool.submit(load_or_record, plain, runtime, Path(folder), f"-{label}")
+                )
+            return tuple(  # type: ignore[return-value]
+                {
+                    **traces,
+                    **{
+                        n: compared_trainings.note_plain_end(traces[n], t)
+                        for n, t in task.result().items()
+                    },
+                }
+                for traces, task in zip((old, new), tasks, strict=True)
+            )
+
+    def record_temporarily(
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        lines: bool = False,
+        until: float | None = None,
+    ) -> dict[str, Trace]:
+        """Record traces on one version without storing them, such as those of a fault."""
+        with TemporaryDirectory(prefix="rlregress-trace-") as folder:
+
+            def work(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
+                return load_or_record(
+                    part, runtime, Path(folder), "", lines, until, self._recording
+                )
+
+            return self.on(label, trainings, work)
+
+    def on(
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        work: Callable[..., dict[str, Any]],
+    ) -> dict[str, Any]:
+        """Call ``work(trainings, runtime)`` for all trainings on one version.
+
+        Returns:
+            the results by name.
+        """
+        runtime = self._runtimes[VERSIONS.index(label)]
+        tasks = [
+            self._pool.submit(work, trainings[n :: self._workers], runtime)
+            for n in range(self._workers)
+        ]
+        return {name: other_trace for task in tasks for name, other_trace in task.result().items()}
+
+
+def _patience(failed: Trace) -> int:
+    """Estimate the seconds for a training to fail again without a recorder."""
+    return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
+
+
+def load_or_record(
+    trainings: Sequence[Training],
+    runtime: Runtime,
+    folder: Path,
+    mark: str = "",
+    lines: Noted = False,
+    until: float | None = None,
+    workers: Workers | None = None,
+) -> dict[str, Trace]:
+    """Return traces by name: those that an interrupted upgrade left behind, and new ones.
+
+    Args:
+        mark: goes into the names of the files.
+        lines: what is noted of the code that is reached.
+        until: the time at which they are ended; a script is recorded up to it.
+        workers: lend processes; then the trainings are parts of the stage that goes on, see
+            ``progress``. None: there is no such stage.
+    """
+    counted = workers is not None
+    traces: dict[str, Trace] = {}
+    for training in trainings:
+        path = path_of(training, folder, mark)
+        if path.is_file():
+            try:
+                traces[training.name] = trace_reader.load(path)
+                _advance(counted, was_stored=True)
+            except UserError:
+                path.unlink()
+    missing = [training for training in trainings if training.name not in traces]
+    scripts = [training for training in missing if training.job.get("script")]
+    for training in scripts:
+        with suppress(child_processes.OutOfTime):
+            path = path_of(training, folder, mark)
+            traces[training.name] = _script(training, runtime, path, lines, until)
+        _advance(counted)
+    batch = [training for training in missing if training not in scripts]
+    if batch:
+        with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
+            traces.update(_batch(batch, runtime, folder, mark, lines, until, lending, counted))
+    return traces
+
+
+#: seconds in which a script that is stopped writes its trace.
+_WRITING = 20.0
+
+
+def _script(
+    training: Training, runtime: Runtime, path: Path, lines: Noted, until: float | None
+) -> Trace:
+    """Record a script in its own process, up to a time if it has not ended by then.
+
+    Raises:
+        OutOfTime: no trace was written by then, or not that of all steps that are to be compared.
+    """
+    part = path.with_suffix(".part")
+    job = {**training.job, "lines": lines, "until": until}
+    try:
+        new = recording_processes.record(job, part, runtime, until and until + _WRITING)
+    except child_processes.OutOfTime:
+        raise
+    except recording_processes.Killed as error:
+        return _make_killed_trace(training, error.signal, error.last_words)
+    except UserError as error:
+        # such as a fault that does not fit: the others go on
+        return trace_reader.failed(str(error))
+    steps = int(job.get("cut", 0))
+    if not new.header.get("stopped"):
+        part.replace(path)
+    elif steps:
+        raise child_processes.OutOfTime(f"the script was ended before step {steps}")
+    return compared_trainings.cut_trace(new, steps) if steps else new
+
+
+def _make_killed_trace(training: Training, signal: str, message: str) -> Trace:
+    """Return a failed trace that names the signal, and where a crash comes from."""
+    text = f"the process was ended by {signal}"
+    if signal not in error_origin.SIGNALS:
+        return trace_reader.failed(text)
+    script = str(training.job.get("script", ""))
+    packages = tuple(
+        training.job.get("packages") or frameworks.get(training.owner).framework.modules
+    )
+    return trace_reader.failed(text, error_origin.describe_crash(signal, message, script, packages))
+
+
+def _advance(counts: bool, was_stored: bool = False) -> None:
+    if counts:
+        progress.done(reused=was_stored)
+
+
+def path_of(training: Training, folder: Path, mark: str = "") -> Path:
+    """The file of its trace in a folder."""
+    return folder / f"{training.owner}-{training.name.replace(' ', '--')}{mark}.trace"
+
+
+def _batch(
+    trainings: Sequence[Training],
+    runtime: Runtime,
+    folder: Path,
+    mark: str,
+    lines: Noted,
+    until: float | None,
+    workers: Workers,
+    counts: bool,
+) -> dict[str, Trace]:
+    """Record new traces in one process, which forks for each."""
+    traces: dict[str, Trace] = {}
+    by_name = {training.name: training for training in trainings}
+    paths = {training.name: path_of(training, folder, mark) for training in trainings}
+    jobs = [
+        {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
+        for t in trainings
+    ]
+
+    tried = set()
+
+    def note_end(line: str) -> None:
+        name, _, _ = line.partition("\t")
+        tried.add(name)
+        part = Path(f"{paths[name]}.part")
+        if part.is_file():
+            part.replace(paths[name])
+        _advance(counts)
+
+    ended = ""
+    with (
+        TemporaryDirectory(prefix="rlregress-trace-") as folder_name,
+        suppress(child_processes.OutOfTime),
+        workers.borrow(runtime, jobs[0]) as worker,
+    ):
+        path = Path(folder_name) / "jobs.json"
+        path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
+        ended = worker.work(path, len(jobs), note_end, until)
+    late = child_processes.is_over(until)
+    for name, output in paths.items():
+        error_file = Path(f"{output}.part.error")
+        if output.is_file():
+            traces[name] = trace_reader.load(output)
+        elif late and name not in tried:
+            Path(f"{output}.part").unlink(missing_ok=True)
+        elif error_file.is_file():
+            text = error_file.read_text(encoding="utf-8", errors="replace")
+            killed = _ENDED.search(text)
+            traces[name] = (
+                _make_killed_trace(by_name[name], killed.group(1), text)
+                if killed is not None and killed.group(1) in error_origin.SIGNALS
+                else trace_reader.failed(text)
+            )
+        else:
+            traces[name] = trace_reader.failed(ended)
+        error_file.unlink(missing_ok=True)
+    return traces

@@ -1,0 +1,214 @@
+"""Files that one version saved, loaded by both: the parts of a training that survive an upgrade.
+
+The old version trains shortly, saves every kind of file that its documentation names, and loads
+each twice: that is the reference. The new version loads the same files. What was loaded is compared
+bit by bit, item by item, in the order in which it comes back: parameters, settings, actions, the
+next update, a continued training; and all of it again after it was saved again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.loaded_files import LoadedFile, LoadError
+from rlregress.trace.child_processes import OutOfTime, note_cut
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.evidence import runtime_process
+
+#: the module that loads files, in a process of its own.
+WORKER = "rlregress.inside.saved_files_worker"
+#: an item that is not there.
+MISSING: tuple[str, list[Any]] = ("missing", [])
+#: items that are computed from what was loaded.
+_COMPUTED = (
+    "mean return of episodes", "deterministic actions", "sampled actions", "values",
+    "target values", "losses", "next update", "continued training", "returns of episodes",
+    "lengths of episodes", "observations", "rewards", "statistics after steps",
+    "rows after more of them",
+)  # fmt: skip
+#: relative size of a first difference that may be one of rounding, after a conjugate gradient of
+#: 32-bit numbers at most, and of what it grows to.
+UNIT, _SMALL = 2e-6, 1e-3
+#: the same of a continued training: measured between two kinds of processors, 0.003 where batches
+#: are normalised.
+_CONTINUED = 1e-2
+
+
+def compare_files(
+    runtimes: tuple[Runtime, Runtime],
+    folders: tuple[Path, Path],
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    user: Mapping[str, str] | None = None,
+) -> list[LoadedFile]:
+    """Return the comparison of every kind of file of a framework.
+
+    Args:
+        folders: where files and answers of either version are kept.
+        algorithms: those whose trainings save; empty: all.
+        user: a file of the user, see ``inside.user_files``; None: there is none.
+    """
+    try:
+        return _compared(runtimes, folders, adapter, algorithms, user)
+    except OutOfTime as error:
+        note_cut(f"old files of {adapter.full_name}")
+        return _all_failed(error, user)
+
+
+def _all_failed(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
+    """Return the row of all files, and of the user's, if the old version gave no answers."""
+    names = ["files", *([Path(user["file"]).name] if user is not None else [])]
+    lost = LoadError(when="start", error=str(error))
+    return [LoadedFile(name=name, own_error=lost) for name in names]
+
+
+def _compared(
+    runtimes: tuple[Runtime, Runtime],
+    folders: tuple[Path, Path],
+    adapter: Adapter,
+    algorithms: Sequence[str],
+    user: Mapping[str, str] | None,
+) -> list[LoadedFile]:
+    old, new = runtimes
+    job = {"framework": adapter.full_name, "algorithms": sorted(algorithms), "again": True,
+           "trusted": (), "user": user}  # fmt: skip
+    key = hashlib.sha256(f"{folders[0]} {sorted(algorithms)} {user}".encode()).hexdigest()[:8]
+    files = [folder / f"{adapter.full_name}-files-{key}" for folder in folders]
+    written = {**job, "files": str(files[0]), "write": True, "times": 2}
+    try:
+        old_answers = runtime_process.run_module(
+            old, WORKER, written, files[0].with_suffix(".json")
+        )
+    except OutOfTime:
+        raise
+    except UserError as error:
+        return _all_failed(error, user)
+    if not old_answers["kinds"]:
+        return []
+    written["trusted"] = [
+        name for name, kind in old_answers["kinds"].items() if kind.get("trusted")
+    ]
+    read = {**written, "write": False, "times": 1}
+    try:
+        new_answers = runtime_process.run_module(new, WORKER, read, files[1].with_suffix(".json"))
+    except OutOfTime:
+        raise
+    except UserError as error:
+        new_answers = _failed_answers(old_answers, error)
+    return list(judge_kinds(old_answers, new_answers))
+
+
+def _failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+    """Return answers in place of those of a process that gave none."""
+    entry = {"error": str(error), "when": "start"}
+    return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
+
+
+def judge_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[LoadedFile]:
+    """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
+    for name, entry in own["kinds"].items():
+        loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
+        yield _file(name, entry, loaded, own["functions"])
+
+
+def _file(
+    file_kind: str,
+    own: Mapping[str, Any],
+    reader: Mapping[str, Any],
+    functions: Sequence[str],
+) -> LoadedFile:
+    trusted = bool(own.get("trusted"))
+    facts = {"name": file_kind, "way": own["way"], "trusted": trusted}
+    own_error, error = _error(own), _error(reader)
+    unsupported = str(own.get("unsupported", ""))
+    if unsupported or own_error is not None:
+        # an error of the other version says nothing: there may be no file
+        written = own_error is not None and own_error.when in ("load", "use")
+        return LoadedFile(
+            **facts, unsupported=unsupported, own_error=own_error, error=error if written else None
+        )
+    if error is None and reader.get("unsupported"):
+        error = LoadError(when="load", error=str(reader["unsupported"]))
+    if error is not None and error.when == "use":
+        # what was loaded before that may explain it
+        paths = {row[0] for row in reader["items"][0]}
+        until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
+        return LoadedFile(**facts, **_difference(until, reader["items"][0], functions), error=error)
+    if error is not None:
+        return LoadedFile(**facts, error=error)
+    return LoadedFile(**facts, **_difference(own["items"], reader["items"][0], functions))
+
+
+def _error(entry: Mapping[str, Any]) -> LoadError | None:
+    if not entry.get("error"):
+        return None
+    return LoadError(
+        when=str(entry["when"]), error=str(entry["error"]), at=str(entry.get("at", ""))
+    )
+
+
+def _difference(
+    own: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
+) -> dict[str, Any]:
+    """Return the attributes of ``LoadedFile`` that a comparison gives.
+
+    An item that only the other version has is none that was loaded, and is not compared.
+    """
+    repeated = {path: words for path, words, *_ in own[-1]}
+    loaded = {path: (words, numbers) for path, words, _, numbers in reader}
+    rows = [row for row in own[0] if repeated.get(row[0]) == row[1]]
+    differing = [row for row in rows if loaded.get(row[0], MISSING)[0] != row[1]]
+    facts: dict[str, Any] = {
+        "compared": len(rows),
+        "unstable": tuple(row[0] for row in own[0] if repeated.get(row[0]) != row[1]),
+        "differing": len(differing),
+    }
+    for path, words, *_ in rows:
+        if path.startswith("mean return of episodes"):
+            facts["played"] = f"{path}: {words} -> {loaded.get(path, MISSING)[0]}"
+    if differing:
+        path, words, number, _ = differing[0]
+        gaps = [_gap(row, loaded.get(row[0], MISSING)) for row in differing]
+        facts.update(item=path, writer=words, reader=loaded.get(path, MISSING)[0])
+        small = [gap <= _grown(row[0]) for gap, row in zip(gaps, differing, strict=True)]
+        facts.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
+    return facts
+
+
+def _grown(path: str) -> float:
+    """Return the relative size that rounding may reach in an item."""
+    continued = path.removeprefix("saved again: ").startswith("continued training")
+    return _CONTINUED if continued else _SMALL
+
+
+def is_computed(path: str) -> bool:
+    """Return whether an item is computed from loaded items."""
+    return path.removeprefix("saved again: ").startswith(_COMPUTED)
+
+
+def _gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
+    """Return the distance of a computed item from that of the other version, by its size.
+
+    It is infinite for items that rounding does not change: loaded ones, and those without floats.
+    """
+    path, words, _, numbers = row
+    kinds = [text.partition(":")[0] for text in (words, loaded[0])]
+    if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
+        return math.inf
+    return distance(numbers, loaded[1])
+
+
+def distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
+    """Return the distance of the numbers of two items, relative to the size of the first."""
+    if len(old_numbers) != len(new_numbers):
+        return math.inf
+    gaps = [abs(float(old) - float(new)) for old, new in zip(old_numbers, new_numbers, strict=True)]
+    if not all(map(math.isfinite, gaps)):
+        return math.inf
+    return max(gaps) / (abs(float(old_numbers[0])) + UNIT)

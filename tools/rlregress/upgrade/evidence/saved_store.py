@@ -1,0 +1,651 @@
+"""Files of past releases in ``baselines/saved/<framework>``, loaded by the installed version.
+
+``releases/<release>.toml`` names the kinds of files that a release wrote, with provenance and
+digests, its own among them. ``files/<digest>.gz`` holds the files themselves, and what the release
+did with them, as ``upgrade.saved_files_comparison`` compares it. ``expected.toml`` lists
+differences that are known, with the old and the new value and the source: they have to appear, and
+any other difference is a failure.
+
+The files are the suite's own, so they load without ``--trust-pickle``. A file that does not match
+its digest is not loaded. Nothing is loaded if a table was edited.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import json
+import platform
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import tomli_w
+from packaging.version import Version
+from pydantic import Field
+
+from rlregress import datafiles, files, frameworks, suite
+from rlregress.datafiles import TIME, Component, Line, Range, Release, Text, Time, expected
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import identity
+from rlregress.inside.run_record import check_writable, write_atomically
+from rlregress.model.loaded_files import StoredFile
+from rlregress.trace.recording_processes import Runtime, current_runtime
+from rlregress.upgrade.evidence import runtime_process, saved_files_comparison
+from rlregress.upgrade.versions import affected, prepared_versions, requested, resolved
+from rlregress.upgrade.versions.installed import why_no_release
+
+#: bytes of a file in the store, and of all of them, at most.
+LARGEST, LARGEST_STORE = 50_000, 3_000_000
+#: bytes of a file before it is compressed, at most.
+_LARGEST_INSIDE = 2_000_000
+#: characters of a digest in a file's name.
+_NAMED = 16
+#: share of the items of a file that a release has to repeat, at least.
+_REPEATED = 0.5
+#: digits of the numbers that tell rounding from another value.
+_DIGITS = 9
+#: bytes in a pickle of a function: only the same Python loads it.
+_BYTECODE = re.compile(rb"CodeType|Q29kZVR5cG|NvZGVUeXBl|Db2RlVHlwZ")
+#: a pickle in the archive of an agent, and the folders above a module in it.
+_BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){40,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_FOLDERS = re.compile(rb"/[\x21-\x7e]*?/(?=(?:rlregress|stable_baselines3)/[\w/]+\.py)")
+_LINE = re.compile(r":\d+ ")
+#: in words, an item that is not there.
+_MISSING = saved_files_comparison.MISSING[0]
+#: path of an item, its words, the function that it comes from, and numbers that tell rounding.
+Row = tuple[str, str, str, tuple[float, ...]]
+_Name = Annotated[
+    str,
+    expected("words of letters and digits", lambda name: name.replace(" ", "").isalnum()),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredKind:
+    """A kind of file that a release wrote.
+
+    Attributes:
+        bytecode: it holds functions, and so is loaded by the same version of Python alone.
+        answers: digest of the items of the file, as the release loads it.
+        files: name -> digest.
+    """
+
+    name: _Name
+    algorithm: Component
+    way: Line
+    trusted: bool
+    bytecode: bool
+    answers: Component
+    files: Mapping[Line, Component]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """The files that one release wrote.
+
+    Attributes:
+        command: that recorded it.
+        digest: SHA-256 of all the rest.
+        versions: of Python, of the framework and of what is below it.
+    """
+
+    release: Release
+    recorded: Time
+    command: Line
+    digest: Component
+    versions: Mapping[Line, Release]
+    kind: Annotated[tuple[StoredKind, ...], Field(min_length=1)]
+
+    def __post_init__(self) -> None:
+        if missing := {"python", "numpy", "torch"} - set(self.versions):
+            raise ValueError(f"'versions' has no {', '.join(sorted(missing))}")
+        if self.release not in self.versions.values():
+            raise ValueError(f"no package in 'versions' has the 'release' {self.release}")
+        names = [kind.name for kind in self.kind]
+        if len(set(names)) < len(names):
+            raise ValueError("two kinds have the same 'name'")
+
+    @property
+    def python(self) -> str:
+        """Major and minor version of the Python that wrote it."""
+        return ".".join(self.versions["python"].split(".")[:2])
+
+    @cached_property
+    def content_digest(self) -> str:
+        """Return the SHA-256 of everything but ``digest``."""
+        rest = {name: value for name, value in asdict(self).items() if name != "digest"}
+        return _digest(json.dumps(rest, sort_keys=True).encode())
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownItem:
+    """Items that are known to differ, and how.
+
+    Attributes:
+        paths: how those of the items begin.
+        written: how the words begin on what the old release has.
+        read: how those begin on what is made of it since; "missing": it is not there any more.
+    """
+
+    paths: Annotated[tuple[Text, ...], Field(min_length=1)]
+    written: Text
+    read: Text
+
+    def covers(self, row: Row, loaded: tuple[str, Sequence[float]]) -> bool:
+        """Return whether an item differs so, and in nothing else.
+
+        Args:
+            row: of the old release.
+            loaded: words and numbers of the installed version.
+        """
+        path, words, _, numbers = row
+        text, new_numbers = loaded
+        begins = path.startswith(self.paths) and words.startswith(self.written)
+        if not begins or words == text or not text.startswith(self.read):
+            return False
+        old_rest, new_rest = words.removeprefix(self.written), text.removeprefix(self.read)
+        if text == _MISSING or not numbers:
+            return text == _MISSING or old_rest == new_rest
+        # another type of number rounds them
+        shapes = old_rest.partition(":")[0], new_rest.partition(":")[0]
+        return (
+            shapes[0] == shapes[1]
+            and saved_files_comparison.distance(numbers, new_numbers) <= saved_files_comparison.UNIT
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expected(Range):
+    """A known difference of files that the releases in a range wrote.
+
+    Attributes:
+        kinds: of files that have it.
+        loaded_since: the first release that loads them with it; ``loaded_until``: the first that
+            does not have it any more.
+        item: what differs; empty where it does not load.
+        error: type and message where it does not load, all of it.
+        unless: a package with which something else happens that is not recorded.
+        why: in words.
+        source: where that is documented.
+    """
+
+    kinds: Annotated[tuple[Text, ...], Field(min_length=1)]
+    loaded_since: Release
+    why: Text
+    source: Text
+    item: tuple[KnownItem, ...] = ()
+    error: str = ""
+    unless: str = ""
+    loaded_until: Release | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if bool(self.item) == bool(self.error):
+            raise ValueError("it needs either each 'item' that differs or the 'error' of loading")
+
+    def concerns(self, file_kind: str, written_release: str, installed: str) -> bool:
+        """Return whether files of a kind, of one release, have it if another release loads them."""
+        reader = Version(installed)
+        return (
+            file_kind in self.kinds
+            and self.holds_for(written_release)
+            and Version(self.loaded_since) <= reader
+            and (self.loaded_until is None or reader < Version(self.loaded_until))
+        )
+
+    @property
+    def unknown(self) -> str:
+        """Return why nothing is known of it here; empty: it is known."""
+        if not self.unless or importlib.util.find_spec(self.unless) is None:
+            return ""
+        return f"what happens where {self.unless} is installed is not recorded"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answers:
+    """The items of a file, as its own release loads it."""
+
+    items: tuple[Row, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """Known differences of the files of a framework.
+
+    Attributes:
+        compared_since: the first release with which differences are recorded.
+    """
+
+    compared_since: Release = "0"
+    expected: tuple[Expected, ...] = ()
+
+
+def folder(framework: str) -> Path:
+    """Return the folder of the files of a framework."""
+    return suite.baselines() / "saved" / framework
+
+
+def records(framework: str) -> list[Record]:
+    """Return the records of the releases of a framework, oldest first.
+
+    Raises:
+        UserError: a file of ``releases/`` is damaged, or was edited.
+    """
+    paths = datafiles.list_files(folder(framework) / "releases", "*.toml")
+    stored: list[Record] = [datafiles.read_cached(path, Record) for path in paths]
+    for path, record in zip(paths, stored, strict=True):
+        if path.stem != record.release:
+            raise UserError(
+                f"{path} says that release {record.release} wrote its files, expected {path.stem}; "
+                "restore it from the repository"
+            )
+        if (digest := record.content_digest) != record.digest:
+            raise UserError(
+                f"{path} is not as it was recorded: the SHA-256 of its content is "
+                f"{digest[:_NAMED]}..., expected {record.digest[:_NAMED]}...; restore it from the "
+                "repository, or record the release again"
+            )
+    return sorted(stored, key=lambda record: Version(record.release))
+
+
+def kinds(framework: str) -> list[tuple[str, str]]:
+    """Return algorithm and name of each kind of file that the store has.
+
+    Raises:
+        UserError: as ``records``; or nothing is there, although it keeps such files.
+    """
+    named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
+    if not named and frameworks.get(framework).framework.stores_files:
+        raise UserError(
+            f"{folder(framework)} holds nothing that past releases wrote; restore it from the "
+            "repository"
+        )
+    return sorted(named)
+
+
+def read_known(framework: str) -> Known:
+    """Return the known differences of the files of a framework.
+
+    Raises:
+        UserError: ``expected.toml`` is damaged, or names files that are not stored.
+    """
+    path = folder(framework) / "expected.toml"
+    content: Known = datafiles.read_cached(path, Known) if path.is_file() else Known()
+    places = (
+        datafiles.locate_tables(path, "expected", len(content.expected)) if content.expected else ()
+    )
+    stored = [(kind.name, record.release) for record in records(framework) for kind in record.kind]
+    for place, entry in zip(places, content.expected, strict=True):
+        concerned = {n for n, release in stored if entry.concerns(n, release, entry.loaded_since)}
+        if missing := [name for name in entry.kinds if name not in concerned]:
+            raise UserError(
+                f"{place}: no release in its range has stored '{missing[0]}'; expected one of "
+                f"{', '.join(sorted({name for name, _ in stored}))}"
+            )
+    return content
+
+
+# -- check -----------------------------------------------------------------------------------------
+
+
+def compare_files(
+    adapter: Adapter,
+    file_kind: str,
+    load_and_answer: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> Iterator[StoredFile]:
+    """Compare the stored files of one kind with what the installed version loads, oldest first.
+
+    Args:
+        load_and_answer: ``inside.saved_files_worker.answers``: it imports the framework.
+    """
+    known_differences = read_known(adapter.name)
+    for record in records(adapter.name):
+        for kind in record.kind:
+            if kind.name == file_kind:
+                yield _compare_stored_file(
+                    adapter, known_differences, record, kind, load_and_answer
+                )
+
+
+def _compare_stored_file(
+    adapter: Adapter,
+    known_differences: Known,
+    record: Record,
+    kind: StoredKind,
+    answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+) -> StoredFile:
+    file_row = StoredFile(name=kind.name, release=record.release)
+    installed = adapter.code.version()
+    differing = [
+        entry
+        for entry in known_differences.expected
+        if entry.concerns(kind.name, record.release, installed)
+    ]
+    if Version(installed) < Version(since := known_differences.compared_since):
+        reason = f"what {installed} makes of it is not recorded, but from {since} on"
+        return replace(file_row, skipped=reason)
+    if reason := _why_not_here(record, kind, installed, differing):
+        return replace(file_row, skipped=reason)
+    with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
+        try:
+            text = _content(adapter.name, kind.answers).decode(errors="replace")
+            own = datafiles.read_json_line(text, _Answers, folder(adapter.name) / "files")
+            for file, digest in kind.files.items():
+                path = files.join_inside(Path(temporary) / kind.name, *file.split("/"))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(_content(adapter.name, digest))
+        except UserError as error:
+            return replace(file_row, refused=str(error))
+        loaded = answers({
+            "framework": adapter.full_name, "algorithms": [kind.algorithm], "files": temporary,
+            "kinds": [kind.name], "write": False, "times": 1, "again": False,
+            "trusted": [kind.name] if kind.trusted else [],
+        })  # fmt: skip
+    return _judge(file_row, own, loaded, kind, differing)
+
+
+def _why_not_here(
+    record: Record, kind: StoredKind, installed: str, differing: Sequence[Expected]
+) -> str:
+    """Return why a file is not loaded in this environment; empty: it is."""
+    if Version(installed) < Version(record.release):
+        return f"{installed} is installed, and a newer release wrote it"
+    python = ".".join(platform.python_version_tuple()[:2])
+    if kind.bytecode and record.python != python:
+        return f"it holds functions of Python {record.python}, and this is {python}"
+    numpy = importlib.metadata.version("numpy")
+    if Version(record.versions["numpy"]).major > Version(numpy).major:
+        # it names modules that only the newer one has
+        return f"NumPy {record.versions['numpy']} wrote it, and {numpy} is installed"
+    return next(filter(None, (entry.unknown for entry in differing)), "")
+
+
+def _judge(
+    file_row: StoredFile,
+    own: _Answers,
+    loaded: Mapping[str, Any],
+    kind: StoredKind,
+    expected: Sequence[Expected],
+) -> StoredFile:
+    """Compare items; expected differences are left out, and have to appear."""
+    read = loaded["kinds"].get(kind.name, {})
+    rows: list[list[Any]] = (read.get("items") or [[]])[0]
+    places = {path: loaded["functions"][number] for path, _, number, _ in rows}
+    texts = {path: (words, numbers) for path, words, _, numbers in rows}
+    known_items = [(entry, item) for entry in expected for item in entry.item]
+    functions, compared, covering = [], [], []
+    for row in own.items:
+        path, words, function, numbers = row
+        found_words = texts.get(path, (_MISSING, ()))
+        if covers := [pair for pair in known_items if pair[1].covers(row, found_words)]:
+            covering += covers
+        else:
+            # the function of the installed version, which a reader can open
+            functions.append(places.get(path, function))
+            compared.append([path, words, len(functions) - 1, numbers])
+    own_entry = {"way": kind.way, "trusted": kind.trusted, "items": [compared]}
+    written = {"functions": functions, "kinds": {kind.name: own_entry}}
+    (file,) = saved_files_comparison.judge_kinds(written, loaded)
+    error = file.error.error if file.error else ""
+    lost = {entry.why for entry in expected if entry.error and entry.error == error}
+    # nothing else can be known of a file that does not load
+    differs = lost or {entry.why for entry, _ in covering}
+    gone = {entry.why for entry in expected if entry.error}
+    if not error:
+        gone |= {entry.why for entry, item in known_items if (entry, item) not in covering}
+    return replace(
+        file_row,
+        file=file,
+        expected=tuple(sorted(differs)),
+        gone=() if lost else tuple(entry.why for entry in expected if entry.why in gone),
+        error_expected=bool(lost),
+    )
+
+
+def _content(framework: str, digest: str) -> bytes:
+    """Return a file of the store, checked.
+
+    Raises:
+        UserError: it is not there, or not what its digest says.
+    """
+    path = folder(framework) / "files" / f"{digest[:_NAMED]}.gz"
+    try:
+        with gzip.open(path) as file:
+            content = file.read(_LARGEST_INSIDE + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UserError(
+            f"{path.name} of baselines/saved cannot be read: {error}; restore it from the "
+            "repository"
+        ) from None
+    got = hashlib.sha256(content).hexdigest()
+    if got != digest or len(content) > _LARGEST_INSIDE:
+        raise UserError(
+            f"{path.name} of baselines/saved is not the file that was recorded, and was not "
+            f"loaded: its SHA-256 is {got[:_NAMED]}..., expected {digest[:_NAMED]}...; restore it "
+            "from the repository, or record the release again"
+        )
+    return content
+
+
+# -- record ----------------------------------------------------------------------------------------
+
+
+def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[str]:
+    """Let a release write its files, and store them; yields lines.
+
+    Args:
+        release: requirements as ``upgrade`` takes them, or "installed".
+
+    Raises:
+        UserError: it is no release of a framework, or its files are too large.
+    """
+    suite.checkout("recording old files")
+    check_writable(suite.baselines() / "saved", "old files")
+    runtime, adapters = _environment(release, say)
+    stored = 0
+    for adapter in adapters:
+        with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
+            work = Path(temporary)
+            job = {"framework": adapter.full_name, "algorithms": [], "files": str(work / "files"),
+                   "write": True, "times": 2, "again": False, "trusted": [],
+                   "stored": True}  # fmt: skip
+            answered = runtime_process.run_module(
+                runtime, saved_files_comparison.WORKER, job, work / "answers.json"
+            )
+            if answered["kinds"]:
+                stored += 1
+                yield from _store(adapter, answered, work / "files", command)
+    if not stored:
+        raise UserError(f"'{release}' saves nothing that baselines/saved keeps")
+
+
+def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
+    request, base = requested.parse(release), requested.parse(requested.INSTALLED)
+    if request == base:
+        saving = [adapter for adapter in frameworks.installed() if adapter.load]
+        for adapter in saving:
+            _check_release(adapter)
+        return current_runtime("old"), saving
+    concerned = [
+        adapter
+        for adapter in affected.adapters(base, request, affected.packages(base, request))
+        if adapter.framework.packages[0] in request.packages
+    ]
+    beneath = {module for adapter in concerned for module in adapter.framework.beneath}
+    # a framework below another one is pinned for that one
+    concerned = [adapter for adapter in concerned if not beneath & set(adapter.framework.modules)]
+    if not concerned:
+        raise UserError(
+            f"'{release}' names no release of a framework; expected one, pinned with =="
+        )
+    _, version = resolved.with_versions(base, request, concerned, say)
+    prepared = prepared_versions.prepare_version(version, concerned, say)
+    if prepared.how == "installed":
+        for adapter in concerned:
+            _check_release(adapter)
+    return prepared.runtime, concerned
+
+
+def _check_release(adapter: Adapter) -> None:
+    """Raise UserError unless the imported package is the installed one, and a release."""
+    package = adapter.framework.packages[0]
+    if why := why_no_release(package):
+        raise UserError(f"the installed {package} is no release: {why}; name the release")
+    for module, place in identity.changed_copies(adapter).items():
+        raise UserError(
+            f"{module} is imported from {place}, and not from the installed {package}; remove that "
+            "from the path, or name the release"
+        )
+
+
+def _store(
+    adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
+) -> Iterator[str]:
+    version = answered["versions"][adapter.framework.packages[0]]
+    contents: dict[str, bytes] = {}
+    kinds_ = []
+    for name, entry in answered["kinds"].items():
+        if not entry.get("items") or entry.get("error"):
+            reason = entry.get("error") or entry.get("unsupported")
+            yield f"not stored: {name} of {adapter.framework.packages[0]} {version}: {reason}"
+            continue
+        paths = sorted(path for path in (work / name).rglob("*") if path.is_file())
+        contents_of = {
+            path.relative_to(work / name).as_posix(): without_folders(path.read_bytes())
+            for path in paths
+        }
+        answers, repeated = _compact(entry["items"], answered["functions"])
+        if repeated < _REPEATED:
+            yield (
+                f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
+                f"{repeated:.0%} of what it does"
+            )
+            continue
+        digests = {file: _digest(content) for file, content in contents_of.items()}
+        contents |= {_digest(content): content for content in (*contents_of.values(), answers)}
+        kinds_.append(StoredKind(
+            name=name, algorithm=entry["algorithm"], way=entry["way"], trusted=entry["trusted"],
+            bytecode=any(map(_BYTECODE.search, contents_of.values())), answers=_digest(answers),
+            files=digests,
+        ))  # fmt: skip
+    if not kinds_:
+        return
+    written = Record(
+        release=version, recorded=datetime.now(UTC).strftime(TIME), command=command, digest="",
+        versions=answered["versions"], kind=tuple(kinds_),
+    )  # fmt: skip
+    written = replace(written, digest=written.content_digest)
+    packed = {digest: gzip.compress(content, 9, mtime=0) for digest, content in contents.items()}
+    _check_sizes(adapter.name, version, packed)
+    place = folder(adapter.name)
+    before = {
+        kind.name
+        for earlier in records(adapter.name)
+        if earlier.release == version
+        for kind in earlier.kind
+    }
+    if lost := before - {kind.name for kind in kinds_}:
+        raise UserError(
+            f"{adapter.framework.packages[0]} {version} no longer writes {', '.join(sorted(lost))}"
+            ", which the store has of it; nothing was written"
+        )
+    (place / "files").mkdir(parents=True, exist_ok=True)
+    for digest, content in packed.items():
+        (place / "files" / f"{digest[:_NAMED]}.gz").write_bytes(content)
+    path = place / "releases" / f"{version}.toml"
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, tomli_w.dumps(asdict(written)))
+    _remove_unused(adapter.name)
+    size = sum(map(len, packed.values()))
+    yield f"wrote {path}: {len(kinds_)} kinds, {size / 1000:.0f} KB"
+
+
+def without_folders(content: bytes) -> bytes:
+    """Return the archive of an agent without the folders of this machine, which its functions name.
+
+    They are replaced by as many other characters, so that nothing else moves.
+    """
+    if not zipfile.is_zipfile(io.BytesIO(content)) or not _BYTECODE.search(content):
+        return content
+    copy = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(copy, "w") as new:
+        for info in old.infolist():
+            data = old.read(info)
+            if info.filename == "data":
+                data = _BASE64.sub(lambda match: _neutral(match[0]), data)
+            new.writestr(info, data)
+    return copy.getvalue()
+
+
+def _neutral(text: bytes) -> bytes:
+    pickled = base64.b64decode(text)
+    return base64.b64encode(
+        _FOLDERS.sub(lambda match: b"/" + b"-" * (len(match[0]) - 2) + b"/", pickled)
+    )
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
+    """Return the items that the release repeats, as JSON, and their share of all items.
+
+    Numbers are kept of computed items alone, as they show rounding. Lines of old files are removed.
+    """
+    repeated = {path: words for path, words, *_ in items[-1]}
+    rows = [
+        [path, words, _LINE.sub(" ", functions[number], count=1),
+         [float(f"{float(value):.{_DIGITS}g}") for value in numbers]
+         if saved_files_comparison.is_computed(path) else []]
+        for path, words, number, numbers in items[0] if repeated.get(path) == words
+    ]  # fmt: skip
+    share = len(rows) / max(len(items[0]), 1)
+    return json.dumps({"items": rows}, separators=(",", ":")).encode(), share
+
+
+def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> None:
+    largest = max(map(len, packed.values()))
+    if largest > LARGEST:
+        raise UserError(
+            f"a file of {framework} {version} has {largest} bytes, expected at most {LARGEST}; "
+            "make what is saved smaller"
+        )
+    names = {f"{digest[:_NAMED]}.gz" for digest in packed}
+    other_files = [path for path in _files() if path.name not in names]
+    total = sum(path.stat().st_size for path in other_files) + sum(map(len, packed.values()))
+    if total > LARGEST_STORE:
+        raise UserError(
+            f"with {framework} {version} baselines/saved would have {total} bytes, expected at "
+            f"most {LARGEST_STORE}; remove a release"
+        )
+
+
+def _files() -> Collection[Path]:
+    return [path for path in (suite.baselines() / "saved").rglob("*") if path.is_file()]
+
+
+def _remove_unused(framework: str) -> None:
+    """Remove files that no release names any more, as it was recorded again."""
+    used = {
+        digest[:_NAMED]
+        for record in records(framework)
+        for kind in record.kind
+        for digest in (kind.answers, *kind.files.values())
+    }
+    for path in datafiles.list_files(folder(framework) / "files", "*.gz"):
+        if path.stem not in used:
+            path.unlink()

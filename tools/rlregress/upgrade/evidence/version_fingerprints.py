@@ -1,0 +1,259 @@
+"""Fingerprints of both versions: the answers of their probes, and the probes without an answer.
+
+There are three answers, never two: asked and alike, asked and different, not asked. A probe without
+an answer, on one version or on both, is the third: it is neither equality nor a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlregress.catalogue import registry
+from rlregress.catalogue.judge import judge_observation
+from rlregress.catalogue.registry import Detail
+from rlregress.frameworks.base import Adapter
+from rlregress.model.recorded_traces import in_words
+from rlregress.model.upgrade_result import (
+    ABSENT,
+    ERROR,
+    LATE,
+    NO_PROBE,
+    Answer,
+    ChangedDefault,
+    ChangedDetail,
+    Details,
+    NotProbed,
+)
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.evidence import runtime_process
+
+#: variants that are named beside an observation that matches none.
+_NEAR = 3
+
+Key = tuple[str, str]
+#: file below the folder of its package, and qualified name.
+Function = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """The observations of one version's probes, by (detail id, scope).
+
+    Attributes:
+        algorithms: those that have a built-in training.
+        no_algorithms: why they cannot be read; empty: they are.
+        defaults: "<algorithm> <scope>" -> hyperparameter -> value as Python writes it.
+        unread: "<algorithm> <scope>" -> why its defaults cannot be read.
+        signatures: public class or function -> parameter -> default as Python writes it.
+        folders: of the code under test.
+        modules_unread: public module -> why it cannot be imported.
+    """
+
+    versions: Mapping[str, str]
+    algorithms: tuple[str, ...]
+    found: Mapping[Key, Answer]
+    defaults: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    unread: Mapping[str, str] = field(default_factory=dict)
+    signatures: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+    no_algorithms: str = ""
+    modules_unread: Mapping[str, str] = field(default_factory=dict)
+
+
+def fingerprint(
+    runtime: Runtime,
+    path: Path,
+    adapter: Adapter,
+    details: Iterable[Detail],
+    until: float | None = None,
+) -> Fingerprint:
+    """Ask details on a version, until a time; judged here."""
+    return read(answers(runtime, path, adapter, details, until))
+
+
+def answers(
+    runtime: Runtime,
+    path: Path,
+    adapter: Adapter,
+    details: Iterable[Detail],
+    until: float | None = None,
+) -> Mapping[str, Any]:
+    """Return the answers of a version to some details, as plain data."""
+    inputs = {
+        detail.id: {
+            key: value.tolist() if isinstance(value, np.ndarray) else value
+            for key, value in detail.inputs.items()
+        }
+        for detail in details
+    }
+    job = {"framework": adapter.full_name, "inputs": inputs, "until": until}
+    module = "rlregress.inside.probe_worker"
+    answered: Mapping[str, Any] = runtime_process.run_module(runtime, module, job, path)
+    if any(answer.get("why") == LATE for answer in answered["observed"].values()):
+        # with more time there is more
+        path.unlink(missing_ok=True)
+    return answered
+
+
+def read(answers: Mapping[str, Any]) -> Fingerprint:
+    """Judge plain answers."""
+    functions: list[Function] = [(file, name) for file, name in answers["functions"]]
+    answered: dict[Key, Answer] = {}
+    for key, observation in answers["observed"].items():
+        id, _, scope = key.partition(" ")
+        answered[id, scope] = _judge_raw_answer(id, observation, functions)
+    return Fingerprint(
+        answers["versions"],
+        tuple(answers["algorithms"]),
+        answered,
+        answers["defaults"],
+        answers["defaults_unread"],
+        answers["signatures"],
+        tuple(answers["folders"]),
+        str(answers.get("algorithms_unread", "")),
+        answers["signatures_unread"],
+    )
+
+
+def _judge_raw_answer(
+    detail_id: str, raw_answer: Mapping[str, Any], functions: list[Function]
+) -> Answer:
+    executed = frozenset(functions[n] for n in raw_answer.get("entered", ()))
+    if "error" in raw_answer:
+        at = raw_answer.get("place") or {}
+        place = f"{at['file']}:{at['line']} in {at['function']}" if at else ""
+        why, error_origin = str(raw_answer.get("why", ERROR)), str(raw_answer.get("whose", ""))
+        return Answer(
+            variant=None,
+            observed=None,
+            text=str(raw_answer["error"]),
+            why=why,
+            error_origin=error_origin,
+            place=place,
+            called=executed,
+        )
+    detail = registry.get(detail_id)
+    judged = judge_observation(detail, raw_answer["observed"])
+    near: tuple[tuple[str, tuple[float, ...]], ...] = ()
+    if judged.variant is None:
+        names = sorted(judged.distances, key=lambda name: judged.distances[name])[:_NEAR]
+        near = tuple((n, tuple(map(float, judged.expected[n]))) for n in names)
+    observed = tuple(raw_answer["observed"])
+    return Answer(
+        variant=judged.variant,
+        observed=observed,
+        text=judged.variant_or_reason,
+        near=near,
+        called=executed,
+    )
+
+
+def compare_fingerprints(
+    old: Fingerprint, new: Fingerprint, later: Collection[Key] = ()
+) -> Details:
+    """Compare the answers of both versions to the same probes.
+
+    Args:
+        later: details that are documented of other versions alone: where these are absent from
+            both versions there is nothing to ask. What else is absent from both is not checked: the
+            framework may only call it by another name.
+    """
+    same = 0
+    changed, not_probed, absent = [], [], []
+    gone = Answer(
+        variant=None, observed=None, text="there is no such probe of this copy", why=NO_PROBE
+    )
+    for key in sorted(set(old.found) | set(new.found)):
+        before, after = answers = old.found.get(key, gone), new.found.get(key, gone)
+        if before.why == after.why == ABSENT and key in later:
+            absent.append(_not_probed(key, *answers))
+        elif before.observed is None or after.observed is None:
+            not_probed.append(_not_probed(key, *answers))
+        elif before.variant != after.variant or (
+            before.variant is None and not _same(before.observed, after.observed)
+        ):
+            changed.append(changed_detail(key, *answers))
+        else:
+            same += 1
+    # what is recognised explains more than what matches nothing
+    changed.sort(key=lambda item: (item.new.variant is None, item.old.variant is None))
+    return Details(
+        same=same, changed=tuple(changed), not_probed=tuple(not_probed), absent=tuple(absent)
+    )
+
+
+def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
+    """Return a detail that differs, with what the catalogue says of it."""
+    detail = registry.get(key[0])
+    meanings = {name: variant.meaning for name, variant in detail.variants.items()}
+    return ChangedDetail(
+        id=detail.id,
+        scope=key[1],
+        old=old,
+        new=new,
+        question=detail.question,
+        # what follows from a documented variant does not follow from an unknown one
+        consequence=detail.consequence if new.variant is not None else "",
+        meanings=(meanings.get(old.variant or "", ""), meanings.get(new.variant or "", "")),
+    )
+
+
+def _same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+    return len(first) == len(second) and bool(
+        np.array_equal(np.array(first), np.array(second), equal_nan=True)
+    )
+
+
+def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
+    missing = [(label, x) for label, x in (("old", old), ("new", new)) if x.observed is None]
+    labels = " and ".join(label for label, _ in missing)
+    answer = missing[0][1]
+    texts = dict.fromkeys(x.text for _, x in missing)
+    return NotProbed(
+        id=key[0],
+        scope=key[1],
+        label=labels,
+        why=answer.why,
+        text="; ".join(texts),
+        error_origin=answer.error_origin,
+        place=answer.place,
+    )
+
+
+def changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDefault]:
+    """Return hyperparameters and parameters of both versions whose defaults differ."""
+    changed = []
+    for key in sorted(set(old.defaults) & set(new.defaults)):
+        algorithm, _, scope = key.partition(" ")
+        changed += _list_differing(f"{algorithm} [{scope}]", old.defaults[key], new.defaults[key])
+    for owner in sorted(set(old.signatures) & set(new.signatures)):
+        changed += _list_differing(owner, old.signatures[owner], new.signatures[owner])
+    return changed
+
+
+def _list_differing(
+    owner: str, old: Mapping[str, str], new: Mapping[str, str]
+) -> list[ChangedDefault]:
+    return [
+        ChangedDefault(owner=owner, name=name, old=value, new=new[name])
+        for name, value in old.items()
+        if new.get(name, value) != value
+    ]
+
+
+def unread(old: Fingerprint, new: Fingerprint) -> list[str]:
+    """List defaults that could not be compared, each with the version and the reason.
+
+    A module that neither version can import lacks a package of others on both.
+    """
+    sentences = []
+    for label, own, other in (("old", old, new), ("new", new, old)):
+        modules = own.modules_unread.keys() - other.modules_unread.keys()
+        reasons = {**own.unread, **{f"module {n}": own.modules_unread[n] for n in modules}}
+        sentences += [f"{key} on {in_words(label)}: {why}" for key, why in sorted(reasons.items())]
+    return sentences

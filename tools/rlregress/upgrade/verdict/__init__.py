@@ -1,0 +1,1 @@
+"""Entries of an upgrade, and what a reviewer accepts of them."""

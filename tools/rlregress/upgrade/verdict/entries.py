@@ -1,0 +1,681 @@
+"""Entries of an upgrade, from differences and results. The verdict is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+from rlregress.model import differences as model
+from rlregress.model import explain
+from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed
+from rlregress.model.differences import Entry
+from rlregress.model.loaded_files import LoadedFile
+from rlregress.model.recorded_traces import Crash, NotTraced, Traced
+from rlregress.model.upgrade_result import (
+    ChangedDefault,
+    Culprits,
+    Details,
+    EnvironmentComparison,
+    NotProbed,
+    PieceExecution,
+)
+from rlregress.model.verdict import COULD_NOT_JUDGE, HOLDS
+from rlregress.upgrade.differences import changed_functions, outside_training
+from rlregress.upgrade.differences.inventory import COMPILED, Inventory
+from rlregress.upgrade.differences.public_names import PublicChange
+from rlregress.upgrade.differences.requirements import RequirementChange
+from rlregress.upgrade.versions import distribution_metadata
+
+
+def list_framework(
+    framework: str,
+    checks: Sequence[Entry],
+    details: Details,
+    standing: Mapping[tuple[str, str], str],
+    defaults: Iterable[ChangedDefault],
+    unread: Iterable[str],
+    pieces: Iterable[Entry],
+) -> tuple[Entry, ...]:
+    """Return everything that differs or was to be compared in one framework.
+
+    Args:
+        framework: its name.
+        checks: its trainings.
+        standing: detail and scope -> how the change stands to what is documented.
+        unread: defaults that could not be compared, in words.
+        pieces: of its code.
+    """
+    return (
+        *checks,
+        *list_details(details, standing, framework),
+        *list_defaults(defaults, unread, framework),
+        *pieces,
+    )
+
+
+# -- trainings, details, environments: what was planned to be compared -----------------------------
+
+
+def list_trainings(
+    held: Iterable[Traced], lost: Iterable[NotTraced], same: Iterable[str], framework: str
+) -> list[Entry]:
+    """Return the trainings of a framework: compared, not compared, or without changed code."""
+    return [
+        *(make_traced(training, framework) for training in held),
+        *(make_untraced(training, framework) for training in lost),
+        *list_same_code(same, framework),
+    ]
+
+
+def make_traced(traced: Traced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
+    """Return the entry of a training that ran on both versions."""
+    state, reason = _traced_state(traced)
+    first = traced.comparison.first
+    if first is not None and first.types and first.new is not None and not reason:
+        reason = f"{model.OTHER_TYPES}: {first.types}, {first.new.place} in {first.new.function}"
+    parted = []
+    if first is not None:
+        # by how much, too: another divergence may begin at the same place
+        places = [str(event.place) for event in (first.old, first.new) if event]
+        parted = [first.kind, first.part, f"{first.gap:.1g}", *places]
+    return Entry(
+        kind=entry_kind,
+        name=traced.name,
+        framework=framework,
+        state=state,
+        reason=reason,
+        content=" ".join([state, reason, *parted]),
+    )
+
+
+def _traced_state(traced: Traced) -> tuple[str, str]:
+    if traced.crash is not None:
+        return _crashed(traced.crash)
+    if not traced.repeats:
+        return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
+    # which of its branches were taken is said of each piece of code
+    if traced.comparison.in_logs_only:
+        return model.LOGS, ""
+    if traced.uncompared and traced.comparison.verdict != "diverged":
+        return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared)}"
+    if traced.comparison.trains_the_same and traced.comparison.first is not None:
+        return model.DIFFERS, explain.written(traced.comparison.first)
+    if traced.comparison.not_compared:
+        return model.IN_PART, explain.beyond_rounding(traced.comparison)
+    states = {"equal": model.ONE_WAY, "close": model.CLOSE}
+    return states.get(traced.comparison.verdict, model.DIFFERS), ""
+
+
+def _crashed(crash: Crash) -> tuple[str, str]:
+    return model.NEW_FAILS if crash.label == "new" else model.OLD_FAILED, str(crash)
+
+
+def make_untraced(lost: NotTraced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
+    """Return the entry of a training that could not be compared."""
+    sentence = "; ".join(dict.fromkeys(lost.reasons.values()))
+    where = " and the ".join(f"{label} version" for label in lost.reasons)
+    state, reason = model.NEVER, f"on the {where}: {sentence}"
+    if lost.crash is not None:
+        state, reason = _crashed(lost.crash)
+    elif lost.supported.get("old") and not lost.supported.get("new"):
+        state, reason = model.DIFFERS, f"the new version no longer offers it: {sentence}"
+    elif not lost.supported.get("old"):
+        new = lost.supported.get("new")
+        state, reason = model.NO_EFFECT, "new" if new else "neither version offers it"
+    return Entry(
+        kind=entry_kind,
+        name=lost.name,
+        framework=framework,
+        state=state,
+        reason=reason,
+        content=f"{state} {reason}",
+    )
+
+
+def list_untraced_steps(script: str, steps: int) -> list[Entry]:
+    """Return the entry of steps of a script that were not compared in time; 0: all were."""
+    if not steps:
+        return []
+    return [
+        Entry(
+            kind=model.SCRIPT, name=f"{script} after {steps} environment steps",
+            reason=f"{model.MINUTES} were over; --steps records fewer",
+        )
+    ]  # fmt: skip
+
+
+def list_same_code(names: Iterable[str], framework: str) -> list[Entry]:
+    """Return trainings that execute nothing that differs."""
+    return [
+        Entry(
+            kind=model.TRAINING, name=name, framework=framework, state=model.ONE_WAY,
+            reason="it executes nothing that differs",
+        )
+        for name in names
+    ]  # fmt: skip
+
+
+def list_one_sided(one_sided: Mapping[str, str], framework: str) -> list[Entry]:
+    """Return built-in trainings that only one version has: name -> "old" or "new"."""
+    return [
+        Entry(
+            kind=model.TRAINING, name=name, framework=framework,
+            state=model.NO_EFFECT if label == "new" else model.CANNOT,
+            reason=f"there is a built-in training of it for the {label} version only",
+        )
+        for name, label in one_sided.items()
+    ]  # fmt: skip
+
+
+#: why a package that differs cannot matter.
+_UNRELATED = "it neither requires a framework, or what one stands on, nor is required by one"
+
+
+def list_idle_packages(pinned: Iterable[str], unrelated: Collection[str]) -> tuple[Entry, ...]:
+    """Return packages that differ without a framework of this suite, so that nothing ran."""
+    return tuple(
+        Entry(kind=model.PACKAGE, name=name, state=model.NO_EFFECT, reason=_UNRELATED)
+        if name in unrelated
+        else Entry(kind=model.PACKAGE, name=name, reason="nothing here runs it")
+        for name in sorted(pinned)
+    )
+
+
+def list_details(
+    details: Details, standing: Mapping[tuple[str, str], str], framework: str
+) -> list[Entry]:
+    """Return details that changed, and those that could not be probed on both versions."""
+    changed = [
+        Entry(
+            kind=model.DETAIL, name=f"{d.id} [{d.scope}]", framework=framework, summary=d.words,
+            state=model.DIFFERS, content=d.names,
+            standing=standing.get((d.id, d.scope), ""),
+        )
+        for d in details.changed
+    ]  # fmt: skip
+    return [*changed, *(_not_probed(not_probed, framework) for not_probed in details.not_probed)]
+
+
+def _not_probed(missing: NotProbed, framework: str) -> Entry:
+    return Entry(
+        kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
+        state=model.CANNOT, reason=f"{missing.label}: {missing.text}", content=missing.text,
+    )  # fmt: skip
+
+
+def list_defaults(
+    defaults: Iterable[ChangedDefault], unread: Iterable[str], framework: str
+) -> list[Entry]:
+    """Return defaults that changed, and those that could not be read."""
+    changed = [
+        Entry(
+            kind=model.DEFAULT, name=f"{default.owner} {default.name}", framework=framework,
+            summary=f"{default.old} -> {default.new}", state=model.DIFFERS,
+            content=f"{default.old} -> {default.new}",
+        )
+        for default in defaults
+    ]  # fmt: skip
+    lost = [
+        Entry(
+            kind=model.DEFAULT, name=sentence.partition(":")[0], framework=framework,
+            state=model.CANNOT, reason=sentence, content=sentence,
+        )
+        for sentence in unread
+    ]  # fmt: skip
+    return changed + lost
+
+
+def list_environments(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
+    """Return environments that were played on both versions."""
+    return [_environment(comparison) for comparison in comparisons]
+
+
+def _environment(comparison: EnvironmentComparison) -> Entry:
+    state, reason = model.SAME, ""
+    if comparison.missing:
+        state, reason = model.CANNOT, f"{comparison.missing}: {comparison.note}"
+    elif comparison.differs:
+        state, reason = model.DIFFERS, comparison.words
+    elif comparison.note:
+        state, reason = model.NO_EFFECT, comparison.note
+    return Entry(
+        kind=model.ENVIRONMENT,
+        name=comparison.environment,
+        state=state,
+        reason=reason,
+        content=reason,
+    )
+
+
+#: what a version does not do with a file, by when its error comes.
+_DOES_NOT = {
+    "write": "does not write it", "load": "does not load its own", "start": "gives no answers",
+    "use": "loads its own, and then fails",
+}  # fmt: skip
+
+
+def list_saved_files(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
+    """Return kinds of files that one version wrote and the other loaded."""
+    return [_saved(file, framework) for file in files]
+
+
+def _saved(file: LoadedFile, framework: str) -> Entry:
+    state, reason = _saved_state(file)
+    gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
+    notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
+    if file.played:
+        notes.append(file.played)
+    if file.trusted:
+        notes.append("loaded with TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD=1, which its own version needs")
+    return Entry(
+        kind=model.SAVED,
+        name=file.name,
+        framework=framework,
+        summary=f"({file.way})" if file.way else "",
+        state=state,
+        reason=reason,
+        notes=tuple(notes),
+        content=f"{state} {reason}",
+    )
+
+
+def _saved_state(file: LoadedFile) -> tuple[str, str]:
+    if file.unsupported:
+        return model.NO_EFFECT, f"the old version does not offer it: {file.unsupported}"
+    if file.own_error is not None:
+        when = file.own_error.when
+        reason = f"the old version {_DOES_NOT.get(when, when)}: {file.own_error}"
+        loads = when in ("load", "use") and file.error is None
+        return model.OLD_FAILED if loads else model.CANNOT, reason
+    if file.error is not None:
+        why = model.OLD_FILES
+        if file.error.when == "use":
+            before = f"{file.words}; " if file.differing else ""
+            why = f"{before}the new version loads it, and then fails"
+        return model.DIFFERS, f"{why}: {file.error}"
+    if file.differing:
+        return model.CLOSE if file.rounding else model.DIFFERS, file.words
+    if not file.compared:
+        return model.NOT_COMPARED, "nothing of it repeats itself"
+    return model.SAME, f"{file.compared} items are those that the old version loads"
+
+
+# -- code ------------------------------------------------------------------------------------------
+
+
+def evidence(
+    checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
+) -> Mapping[str, tuple[str, Culprits | None]]:
+    """Return name of a training or a detail -> its state, and what makes it differ."""
+    return {
+        check.name: (check.state, culprits_by_training.get(check.name))
+        for check in checks
+        if check.kind in (model.TRAINING, model.SCRIPT, model.DETAIL)
+    }
+
+
+def list_pieces(
+    executions: Sequence[PieceExecution],
+    checks: Mapping[str, tuple[str, Culprits | None]],
+    unnamed: Collection[str],
+    known: Sequence[outside_training.Outside],
+    framework: str = "",
+) -> list[Entry]:
+    """Return pieces of code that differ, each in the state that its trainings leave it in.
+
+    Args:
+        checks: see ``evidence``.
+        unnamed: functions that are gone, and that nothing of the new version names.
+        known: what is outside of training.
+    """
+    ran = {_name(execution.function) for execution in executions if execution.trainings}
+    # what can have no effect would only make the others look few
+    names = [_name(x.function) for x in executions if x.function.how not in (WORDING, ADDED)]
+    reasons = outside_training.reasons([name for name in names if name not in unnamed], ran, known)
+    # of a detail that differs, and whose probe executes one change alone, that is the change
+    below: dict[str, list[Changed]] = {}
+    for execution in executions:
+        for name in execution.details if execution.function.counts else ():
+            if name in checks and checks[name][0] == model.DIFFERS:
+                below.setdefault(name, []).append(execution.function)
+    found = []
+    for execution in executions:
+        entry = _piece(execution, checks, unnamed, reasons, framework)
+        own = tuple(name for name, functions in below.items() if functions == [execution.function])
+        if own and entry.state in (*model.INCOMPLETE, *model.EXECUTED_SAME):
+            note = "no other change is executed by the probe of a detail that differs"
+            entry = replace(
+                entry, state=model.DIFFERS, by=own, reason="", share=1.0, notes=(note, *entry.notes)
+            )
+        found.append(entry)
+    return found
+
+
+def _name(function: Changed) -> str:
+    return f"{function.file} {function.name}"
+
+
+def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
+    """Return the entries; pieces that are gone and public names count once."""
+    gone = [change for change in public if change.kind in ("gone", "moved")]
+
+    def is_listed_name(entry: Entry) -> bool:
+        module = entry.file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return (
+            entry.summary == REMOVED
+            and entry.state == model.NEVER
+            and any(
+                # a module that is gone is one name
+                f"{module}.".startswith(f"{change.name}.")
+                or (entry.file == change.file and change.name.endswith(f".{entry.short}"))
+                for change in gone
+            )
+        )
+
+    reason = "gone, and listed as a public name"
+    return [
+        replace(entry, state=model.NO_EFFECT, reason=reason, notes=())
+        if is_listed_name(entry)
+        else entry
+        for entry in found
+    ]
+
+
+def name_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list[Entry]:
+    """Return the entries, each with the distribution that its package or stray script belongs to.
+
+    Args:
+        parts: see ``Inventory``.
+    """
+    return [
+        replace(entry, package=parts.get(entry.file.partition("/")[0], entry.package))
+        for entry in found
+    ]
+
+
+def _piece(
+    execution: PieceExecution,
+    checks: Mapping[str, tuple[str, Culprits | None]],
+    unnamed: Collection[str],
+    reasons: Mapping[str, str],
+    framework: str,
+) -> Entry:
+    function = execution.function
+    trainings = () if function.how == WORDING else execution.trainings
+    states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
+    all_culprits = [checks[name][1] for name in trainings if name in checks]
+    state, reason = model.executed(states, bool(execution.one_way)), ""
+    by = trainings
+    if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
+        state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
+    elif state == model.NEVER:
+        state, reason, by = _not_executed(execution, unnamed, reasons)
+    elif state == model.IN_PART:
+        reason = execution.missed or "the trainings that execute it are compared in part"
+    elif state == model.NOT_COMPARED and model.NEW_FAILS in (
+        checks[name][0] for name in trainings if name in checks
+    ):
+        reason = "executed only by trainings that end in an error on the new version"
+    state, reason = _by_calls(execution, state, reason)
+    own = function.new or function.old
+    assert own is not None
+    notes = [f"line {branch.line}: {branch.summary}" for branch in execution.one_way]
+    kind = model.MODULE if function.name == MODULE else model.FUNCTION
+    return Entry(
+        kind=model.CLASS if function.name.startswith(BODY) else kind,
+        name=_name(function),
+        framework=framework,
+        package=function.file.partition("/")[0].removesuffix(".py"),
+        summary=function.how,
+        state=state,
+        by=tuple(by),
+        reason=reason,
+        notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
+        share=_share(execution) if state == model.IN_PART else 1.0,
+        culprit=any(
+            function in culprits.confirmed for culprits in all_culprits if culprits is not None
+        ),
+        file=function.file,
+        line=own.first,
+        content="\n".join(piece.whole if piece else "" for piece in (function.old, function.new)),
+    )
+
+
+def _share(execution: PieceExecution) -> float:
+    """Return the share of its changed statements that counts as checked."""
+    calls = execution.calls
+    # if no changed argument reaches them, equal results are no evidence
+    return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
+
+
+def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
+    """Return the state with the result of direct calls, and the reason."""
+    calls = execution.calls
+    settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
+    if calls is None or state in settled:
+        return state, reason
+    if calls.arguments:
+        return (model.DIFFERS if calls.given else model.BEYOND), str(calls)
+    if calls.close and state in model.EXECUTED_SAME:
+        state = model.CLOSE
+    elif not calls.touched and state in model.EXECUTED_SAME:
+        # a training alone met one case of many: fewer calls never make more of it
+        state = model.IN_PART
+    return state, reason or str(calls)
+
+
+def _state_by(function: Changed | None, state: str, culprits: Culprits | None) -> str:
+    """Return the state of a piece of code, a file or a package by a training that executed it.
+
+    Args:
+        function: None: it is a file or a package.
+        culprits: of the difference in the training; None: not known.
+    """
+    if function and culprits is not None and state not in (*model.UNCHECKED, *model.EXECUTED_SAME):
+        if function in culprits.confirmed:
+            return state
+        if culprits.whole:
+            # with the culprits reverted, and this piece as it is, the old results come back
+            return model.SAME
+        if function in culprits.without_influence:
+            return model.NOT_COMPARED
+    # an error has one place, and what ran before it need not have to do with it
+    return model.NOT_COMPARED if state == model.NEW_FAILS else state
+
+
+def _not_executed(
+    execution: PieceExecution, unnamed: Collection[str], reasons: Mapping[str, str]
+) -> tuple[str, str, tuple[str, ...]]:
+    function = execution.function
+    name = _name(function)
+    if function.how == WORDING:
+        return model.NO_EFFECT, "messages, docstrings or annotations only", ()
+    if function.how == ADDED and not (function.within or function.awaited):
+        return model.NO_EFFECT, "new: only code that has changed can call it", ()
+    if function.how == REMOVED and name in unnamed:
+        return model.NO_EFFECT, "gone, and nothing of the new version names it", ()
+    if execution.details:
+        sentence = "executed by probes of details, whose numbers need not depend on it"
+        return model.NOT_COMPARED, sentence, execution.details
+    if name in reasons:
+        return model.OUTSIDE, reasons[name], ()
+    if execution.starter:
+        sentence = f"it may run in a process that {execution.starter} starts, which is not recorded"
+        return model.CANNOT, sentence, ()
+    return model.NEVER, "", ()
+
+
+def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
+    """Return private functions and modules that are gone, and that the new version never mentions.
+
+    A public one counts whoever names it, and a method whoever does: a user's code, or a base class
+    of another package, may call it.
+    """
+    wanted: dict[str, list[str]] = {}
+    for piece in pieces:
+        if piece.how == REMOVED and (simple := _private(piece)):
+            wanted.setdefault(simple, []).append(_name(piece))
+    for path in changed_functions.map_sources(folders).values():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        for simple in [simple for simple in wanted if simple in text]:
+            del wanted[simple]
+    return {name for names in wanted.values() for name in names}
+
+
+def _private(piece: Changed) -> str:
+    """Return the simple name of a private module, or function or class of a module; or nothing."""
+    name = piece.name.removeprefix(f"{BODY} ")
+    if piece.name == MODULE:
+        path = Path(piece.file)
+        return path.parent.name if path.stem == "__init__" else path.stem
+    return name if name.startswith("_") and "." not in name else ""
+
+
+# -- what no training executes ---------------------------------------------------------------------
+
+
+def list_other_files(
+    inventory: Inventory,
+    checks: Mapping[str, tuple[str, Culprits | None]],
+    used: Mapping[str, Collection[str]],
+) -> list[Entry]:
+    """Return files that are not Python.
+
+    Args:
+        used: training -> files that it opened or imported.
+    """
+    entries = []
+    for file_ in inventory.files:
+        by = tuple(name for name, files in used.items() if file_.file in files)
+        states = [_state_by(None, *checks[name]) for name in by if name in checks]
+        state = model.executed(states, one_way=True)
+        reason = file_.without_effect
+        if reason:
+            state, by = model.NO_EFFECT, ()
+        elif state == model.NEVER and Path(file_.file).suffix in COMPILED:
+            state, reason = model.CANNOT, "compiled code that nothing here loads"
+        elif file_.how == "added" and state == model.NEVER:
+            state, reason = model.NO_EFFECT, "new: only code that has changed can read it"
+        entries.append(
+            Entry(
+                kind=model.FILE, name=file_.file, package=file_.file.partition("/")[0],
+                summary=file_.how, state=state, by=by, reason=reason, file=file_.file,
+                content=file_.content,
+            )
+        )  # fmt: skip
+    return entries
+
+
+#: why a name that is gone has no effect on a user.
+_UNUSED = "neither your files nor what they import use the name"
+
+
+def list_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[Entry]:
+    """Return the entries of public names, warnings and requirements, which need no run to differ.
+
+    Args:
+        unused: names that no file of the user can use.
+    """
+    entries = []
+    for public in inventory.public:
+        is_unused = public.breaks and public.name in unused
+        kind, state = model.PUBLIC, model.NO_EFFECT if is_unused else model.DIFFERS
+        if public.kind == "deprecated":
+            kind, state = model.WARNING, model.LOGS
+        elif public.kind == "unread":
+            state = model.CANNOT
+        entries.append(
+            Entry(
+                kind=kind, name=public.name, summary=public.summary, state=state,
+                reason=_UNUSED if is_unused else "", file=public.file, line=public.line,
+                content=f"{public.kind} {public.summary}",
+            )
+        )  # fmt: skip
+    for row in inventory.requirements:
+        harmless = _harmless(row, inventory)
+        state = model.NO_EFFECT if harmless else model.DIFFERS
+        entries.append(
+            Entry(
+                kind=model.REQUIREMENT, name=row.package, summary=row.summary,
+                state=model.CANNOT if row.kind == "unread" else state, reason=harmless,
+                notes=_users(row.package, inventory) if row.summary.startswith(model.GONE) else (),
+                content=f"{row.kind} {row.old} -> {row.new}",
+            )
+        )  # fmt: skip
+    return entries
+
+
+def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
+    """Return the notes on a distribution that is gone: what uses it."""
+    return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(name, ()))
+
+
+def _harmless(row: RequirementChange, inventory: Inventory) -> str:
+    """Return why another declaration has no effect here; empty: it may have one."""
+    if row.extra and row.extra not in inventory.extras:
+        return f"extra {row.extra} is not part of this upgrade"
+    if row.kind in ("extra", "entry point"):
+        return "" if row.old else "new: nothing of the old version asks for it"
+    if row.kind == "python":
+        bounds = SpecifierSet(row.new)
+    elif row.kind == "unread" or not row.new:
+        return ""
+    else:
+        new, old = Requirement(row.new), Requirement(row.old or row.package)
+        if new.url != old.url or not old.extras <= new.extras:
+            return ""
+        bounds = new.specifier
+    here = inventory.installed.get(row.package, "")
+    return (
+        f"{row.package} {here} here satisfies it"
+        if here and distribution_metadata.admits(bounds, here)
+        else ""
+    )
+
+
+def list_packages(
+    inventory: Inventory,
+    checks: Mapping[str, tuple[str, Culprits | None]],
+    imported: Mapping[str, Collection[str]],
+) -> list[Entry]:
+    """Return every other distribution that is not the same on both versions.
+
+    Args:
+        imported: training -> top-level modules that it imported.
+    """
+    entries = []
+    # what the packages themselves required comes before what only that required
+    lost = {name: inventory.versions[name] for name in inventory.lost}
+    for name, (old, new) in {**lost, **inventory.versions}.items():
+        module = name.replace("-", "_")
+        by = tuple(package for package, modules in imported.items() if module in modules)
+        states = [_state_by(None, *checks[training]) for training in by if training in checks]
+        state = model.executed(states, one_way=True)
+        reason = ""
+        if name in inventory.lost or (old and not new):
+            state = model.DIFFERS
+        elif not old:
+            state, reason = model.NO_EFFECT, "new: only code that has changed can import it"
+        elif state == model.NEVER and name in inventory.unrelated:
+            state, reason = model.NO_EFFECT, _UNRELATED
+        sentence = f"{old or 'not installed'} -> {new or 'not installed'}"
+        entries.append(
+            Entry(
+                kind=model.PACKAGE, name=name, summary=sentence, state=state, by=by, reason=reason,
+                notes=_users(name, inventory) if state == model.DIFFERS else (), content=sentence,
+            )
+        )  # fmt: skip
+    return entries
+
+
+def make_returns(verdict: str, framework: str) -> Entry:
+    """Return the entry of the returns of trainings with the new version."""
+    states = {COULD_NOT_JUDGE: model.CANNOT, HOLDS: model.SAME}
+    return Entry(
+        kind=model.RETURNS, name=f"returns of {framework}", framework=framework, summary=verdict,
+        state=states.get(verdict, model.DIFFERS), standing=verdict, content=verdict,
+    )  # fmt: skip

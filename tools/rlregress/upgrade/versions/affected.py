@@ -1,0 +1,167 @@
+"""Which frameworks an upgrade concerns, and whether physics can change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade.versions import closures, installed, interpreters, working_tree
+from rlregress.upgrade.versions.distribution_metadata import Distributions
+from rlregress.upgrade.versions.requested import RequestedVersion
+
+#: packages that can change what an environment answers.
+PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
+#: packages that every framework stands on.
+_BELOW = PHYSICS | {"torch"}
+
+
+def unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> set[str]:
+    """Return the distributions that have nothing to do with any framework.
+
+    They require neither a framework nor what one stands on, and no framework requires them.
+
+    Args:
+        distributions: what is found on either version; what is found nowhere may be related.
+    """
+    framework_names = {
+        name for known_name in frameworks.names() for name in _own(frameworks.get(known_name))
+    } | _BELOW
+    installed_names: set[str] = set()
+    related: set[str] = set()
+    for version_distributions in distributions:
+        required = closures.requirements_of(sorted(framework_names), version_distributions).keys()
+        for name in set(names) & version_distributions.keys():
+            installed_names.add(name)
+            if (
+                name in required
+                or closures.requirements_of([name], version_distributions).keys() & framework_names
+            ):
+                related.add(name)
+    return installed_names - related
+
+
+def _pins(version: RequestedVersion) -> dict[str, str]:
+    return {str(canonicalize_name(Requirement(row).name)): row for row in version.requirements}
+
+
+def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
+    """Return the packages that the two versions pin differently.
+
+    All that are pinned if none is, except of two lock files. What a version does not pin is on it
+    as it is installed.
+    """
+    old_pins, new_pins = _pins(old), _pins(new)
+    names = frozenset(old_pins) | frozenset(new_pins)
+    if any(version.tree or version.environment for version in (old, new)):
+        return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
+
+    def pin(pins: dict[str, str], name: str) -> str:
+        if name in pins and not installed.is_release(pins[name]):
+            return pins[name]
+        installed_version = installed.version(name)
+        return (
+            f"{name}=={installed.public(installed_version)} {installed.why_no_release(name)}"
+            if installed_version
+            else ""
+        )
+
+    differing = frozenset(name for name in names if pin(old_pins, name) != pin(new_pins, name))
+    return differing if differing or (old.lock and new.lock) else names
+
+
+def _own(adapter: Adapter) -> set[str]:
+    named = {*adapter.framework.packages, *adapter.framework.modules} - {"torch"}
+    return {str(canonicalize_name(name)) for name in named}
+
+
+def _has(adapter: Adapter, version: RequestedVersion) -> bool:
+    if version.tree is not None:
+        if adapter.framework.checkout:
+            return adapter.code.is_checkout(version.tree)
+        return working_tree.root_of(adapter.framework.modules, version.tree) is not None
+    if version.environment is not None:
+        python = version.environment / "bin" / "python"
+        installed_names = interpreters.versions(str(python)) if python.exists() else {}
+        return str(canonicalize_name(adapter.framework.packages[0])) in installed_names
+    return False
+
+
+def adapters(
+    old: RequestedVersion,
+    new: RequestedVersion,
+    pinned: frozenset[str],
+    named: Sequence[str] = (),
+    script: bool = False,
+) -> list[Adapter]:
+    """Return the frameworks whose packages an upgrade changes, or else all that are installed.
+
+    None where two lock files differ in nothing that a framework stands on.
+
+    Args:
+        pinned: packages that are pinned otherwise on the two versions.
+        script: a script is traced: only its packages count, and they may be none of a framework.
+
+    Raises:
+        UserError: none of the packages is a framework or below one, or all are of frameworks that
+            ``named`` leaves out.
+    """
+    all_adapters = [frameworks.get(name) for name in frameworks.names()]
+    concerned = [
+        adapter
+        for adapter in all_adapters
+        if _own(adapter) & pinned or any(_has(adapter, version) for version in (old, new))
+    ]
+    if named:
+        named_adapters = [frameworks.get(name) for name in named]
+        chosen_names = {adapter.name for adapter in named_adapters}
+        unnamed = {adapter.name for adapter in concerned} - chosen_names
+        if unnamed and len(unnamed) == len(concerned) and not pinned & _BELOW:
+            names = ",".join(sorted(unnamed))
+            raise UserError(
+                f"what differs between the versions is of {names}, and --framework asks "
+                f"{', '.join(named)} alone; give --framework {names}, or leave it out"
+            )
+        return named_adapters
+    same = not pinned and not any(version.tree or version.environment for version in (old, new))
+    if script and not same:
+        return concerned
+    if pinned & _BELOW:
+        owners = [
+            adapter for adapter in all_adapters if _own(adapter) & (old.packages | new.packages)
+        ]
+        return owners or frameworks.installed()
+    if concerned or (old.lock and new.lock):
+        return concerned
+    if same:
+        raise UserError(
+            "old and new are both the installed version; expected another version for one, such as "
+            f"{all_adapters[0].framework.packages[0]}==<version>"
+        )
+    if trees := [version.text for version in (old, new) if version.tree is not None]:
+        modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)
+        raise UserError(
+            f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
+            f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
+        )
+    raise UserError(
+        f"'{' '.join(sorted(pinned)) or old.text}' concerns no framework known here; "
+        f"expected one of {', '.join(x.framework.packages[0] for x in all_adapters)}; name it with "
+        "--framework, or a script that uses it with --script"
+    )
+
+
+def imports(
+    old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
+) -> dict[str, list[str]]:
+    """Return the differing packages that a script may import: ``distributions``, and those in
+    ``trees``.
+    """
+    folders = [version.tree for version in (old, new) if version.tree is not None]
+    roots = [root for tree in folders for root in working_tree.roots(tree)]
+    modules = {module for root in roots for module in working_tree.modules(root)}
+    return {"distributions": sorted(pinned - _BELOW), "trees": sorted(modules)}

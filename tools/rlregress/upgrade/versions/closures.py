@@ -1,0 +1,161 @@
+"""Packages that only one version installs: found offline, from the metadata of distributions.
+
+A version stands on the installed environment and on what the other version needs, too. A fresh
+environment of one version has less: what its own packages require, and what they require in turn.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress.errors import UserError
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.versions import distribution_metadata, interpreters
+from rlregress.upgrade.versions.distribution_metadata import Distributions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absent:
+    """Distributions that one version does not install and the other does.
+
+    Attributes:
+        direct: what a package requires that both versions have, or the other version's user.
+        below: distributions that only those require in turn.
+        modules: what is imported from them and from nothing else; dotted names.
+        users: packages that require ``direct`` on the other version and are on this one, too.
+        needed: distributions that stay, because the suite itself needs them.
+    """
+
+    direct: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    needed: tuple[str, ...] = ()
+
+
+def on_path(runtime: Runtime) -> Distributions:
+    """Return canonical name -> the distribution that a version finds."""
+    found = dict(interpreters.distributions(runtime.python))
+    for path in reversed(runtime.paths):
+        found.update(distribution_metadata.in_folder(Path(path)))
+    return found
+
+
+def versions_on(runtime: Runtime) -> dict[str, str]:
+    """Return name -> version of everything on a version that is not hidden, "python" included."""
+    versions = distribution_metadata.versions(on_path(runtime))
+    shown = {name: version for name, version in versions.items() if name not in runtime.hidden}
+    return {"python": interpreters.python_of(runtime), **shown}
+
+
+def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
+    """Return the installed distributions that requirements bring: canonical name -> what requires
+    it.
+
+    A root is required by nobody.
+    """
+    waiting = [(Requirement(row), "") for row in roots]
+    users: dict[str, set[str]] = {}
+    read: set[tuple[str, str]] = set()
+    while waiting:
+        requirement, user = waiting.pop()
+        name = str(canonicalize_name(requirement.name))
+        if name not in distributions:
+            continue
+        users.setdefault(name, set()).update({user} - {""})
+        for extra in {"", *requirement.extras}:
+            if (name, extra) not in read:
+                read.add((name, extra))
+                waiting += [
+                    (r, name) for r in distribution_metadata.required(distributions[name], extra)
+                ]
+    return users
+
+
+def find_absent(
+    own: Sequence[str],
+    other_requirements: Sequence[str],
+    distributions: tuple[Distributions, Distributions],
+    suite: Sequence[str],
+    lend: Sequence[str],
+) -> Absent:
+    """Return the distributions that only the other version installs: importable here, they are
+    hidden.
+
+    Args:
+        own, other_requirements: requirements of this version and of the other one.
+        distributions: what this version finds, and what the other one finds.
+        suite: requirements of what the suite runs on a version.
+        lend: distributions that stay, with all that they require.
+    """
+    own_distributions, other_distributions = distributions
+    users = requirements_of(other_requirements, other_distributions)
+    lone = (
+        users.keys() - requirements_of(own, own_distributions).keys()
+    ) & own_distributions.keys()
+    lone = {name for name in lone if not _from_a_folder(own_distributions[name])}
+    needed = lone & requirements_of(suite, own_distributions).keys()
+    gone = lone - needed - requirements_of(lend, own_distributions).keys()
+    direct = {name for name in gone if not users[name] or users[name] - gone}
+    return Absent(
+        direct=tuple(sorted(direct)),
+        below=tuple(sorted(gone - direct)),
+        modules=tuple(sorted(_modules(gone, own_distributions))) if gone else (),
+        users=tuple(
+            sorted(
+                {user for name in direct for user in users[name] - gone} & own_distributions.keys()
+            )
+        ),
+        needed=tuple(sorted(needed)),
+    )
+
+
+def check_lent(lend: Sequence[str], distributions: Iterable[Distributions]) -> None:
+    """Raise UserError for a distribution that neither version has."""
+    names = {name for version_distributions in distributions for name in version_distributions}
+    for name in lend:
+        if canonicalize_name(name) not in names:
+            raise UserError(
+                f"--lend names '{name}', and neither version has a distribution of this name; "
+                "expected one that only one version installs, as the lines above list it"
+            )
+
+
+def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
+    """Return whether it is a user's own, on both versions as it is."""
+    return bool(distribution.read_text("direct_url.json"))
+
+
+def _modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
+    """Return the highest dotted names that come from these distributions alone."""
+    names = set(gone)
+    own = {module for name in names for module in _dotted(distributions[name])}
+    # parsing what all others install takes a second: most have no file below the same names
+    top = "|".join(re.escape(module) for module in own if "." not in module)
+    below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
+    for distribution in (d for name, d in distributions.items() if name not in names):
+        record = distribution.read_text("RECORD")
+        if not record or below.search(record):
+            own -= _dotted(distribution)
+    return {module for module in own if module.rpartition(".")[0] not in own}
+
+
+def _dotted(distribution: importlib.metadata.Distribution) -> set[str]:
+    """Return the modules of a distribution and the packages above them."""
+    dotted: set[str] = set()
+    for file in distribution.files or ():
+        path = PurePosixPath(file)
+        if path.suffix not in (".py", ".so", ".pyd") or ".." in path.parts:
+            continue
+        stem = path.name.partition(".")[0]
+        parts = [*path.parts[:-1], *([] if stem == "__init__" else [stem])]
+        if all(part.isidentifier() for part in parts):
+            dotted |= {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    return dotted

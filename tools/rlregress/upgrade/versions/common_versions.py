@@ -1,0 +1,128 @@
+"""Package versions that old and new have in common: beside what they pin, nothing else need differ.
+
+Each version is resolved by itself. Where the two have different versions of a package, both are
+resolved again and prefer the older one, as mostly an upper bound makes the difference. What still
+differs is noted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
+from typing import Any
+
+from packaging.version import InvalidVersion, Version
+
+from rlregress.inside.run_record import write_atomically
+from rlregress.upgrade.versions import cached_folders, installed, interpreters, version_resolution
+from rlregress.upgrade.versions.version_resolution import Problem, Resolved
+
+#: of what is kept of a resolution: another one finds nothing that was kept before.
+_FORMAT = 2
+
+
+def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+    """Return the packages of old and new: stored ones if they still hold, or new ones.
+
+    Raises:
+        UserError: a version cannot be resolved.
+    """
+    inputs = {label: asdict(x) for label, x in problems.items()}
+    text = json.dumps([_FORMAT, inputs], default=sorted)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    tags = "-".join(sorted({interpreters.tag(x.python) for x in problems.values()}))
+    path = cached_folders.cache() / "resolutions" / f"{tags}-{digest}.json"
+    try:
+        stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        stored = {}
+    if stored and all(installed.version(name) == v for name, v in stored["below"].items()):
+        return {label: Resolved(**row) for label, row in stored["sides"].items()}
+    if not problems:
+        return {}
+    say(f"resolving {', '.join(x.text for x in problems.values())}")
+    resolved = resolve_together(problems, say)
+    names = sorted({name for version in resolved.values() for name in version.rows})
+    # what it stands on: another version there may ask for another answer
+    below = {name: installed.version(name) for name in names}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = {label: asdict(version) for label, version in resolved.items()}
+    write_atomically(path, json.dumps({"sides": rows, "below": below}))
+    return resolved
+
+
+def resolve_together(
+    by_version: Mapping[str, Problem], say: cached_folders.Say
+) -> dict[str, Resolved]:
+    """Return the packages of old, of new, or of both, then the same where they can be.
+
+    Raises:
+        UserError: a version cannot be resolved.
+    """
+    with ThreadPoolExecutor() as pool:
+        answers = pool.map(
+            lambda problem: version_resolution.resolve(problem, say), by_version.values()
+        )
+        solved = dict(zip(by_version, answers, strict=True))
+    resolved = {label: version for label, (_, version) in solved.items()}
+    if len(resolved) < 2:
+        return resolved
+    problems = [problem for problem, _ in solved.values()]
+    separate = _pinned_apart(*by_version.values())
+    preferred: dict[str, str] = {}
+    while older := {
+        name: version
+        for name, version in _older_versions(*resolved.values()).items()
+        if name not in {*separate, *preferred}
+    }:
+        preferred |= older
+        with ThreadPoolExecutor() as pool:
+            solutions = [*pool.map(Problem.solved, problems, [preferred] * len(problems))]
+        resolved = dict(zip(resolved, solutions, strict=True))
+    return _join(by_version, resolved)
+
+
+def _pinned_apart(old: Problem, new: Problem) -> set[str]:
+    """Return packages that the user pins, and those that the two stacks pin differently."""
+    users = version_resolution.versions([*old.pins, *new.pins]).keys()
+    rows = new.pinned_versions
+    # below two environments of their own, torch may be common as well
+    torch = () if old.complete and new.complete else ("torch",)
+    return {*torch, *users, *(n for n, v in old.pinned_versions.items() if rows.get(n, v) != v)}
+
+
+def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
+    """Return the older version of each package that old and new have in different versions."""
+    versions, new_versions = (
+        version_resolution.versions(version.rows.values()) for version in (old, new)
+    )
+    older = {}
+    for name in versions.keys() & new_versions.keys():
+        if versions[name] != new_versions[name]:
+            try:
+                older[name] = min(versions[name], new_versions[name], key=Version)
+            except InvalidVersion:
+                continue
+    return older
+
+
+def _join(problems: Mapping[str, Problem], resolved: dict[str, Resolved]) -> dict[str, Resolved]:
+    """Give each version what only the other needs, and a note of packages that still differ."""
+    old, new = resolved.values()
+    pins = [pin for problem in problems.values() for pin in problem.pins]
+    users = version_resolution.versions(pins).keys()
+    if not any(problem.complete for problem in problems.values()):
+        shared = {**new.rows, **old.rows}
+        shared = {name: row for name, row in shared.items() if name not in users}
+        old = replace(old, rows={**shared, **old.rows})
+        new = replace(new, rows={**shared, **new.rows})
+    differing = sorted(_older_versions(old, new).keys() - users)
+    if differing:
+        versions = [version_resolution.versions(version.rows.values()) for version in (old, new)]
+        words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
+        note = f"old and new differ in {words}: no one version fits both"
+        old, new = (replace(version, notes=(*version.notes, note)) for version in (old, new))
+    return dict(zip(resolved, (old, new), strict=True))

@@ -1,0 +1,122 @@
+"""The further packages that a version needs beside its pins, and those that do not fit together."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import tomllib
+from collections.abc import Sequence
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks, suite
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.extra_packages import ON_SIDES
+from rlregress.upgrade.versions import distribution_metadata, installed
+
+ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
+_EXTRAS = (*ON_SIDES, "plots")
+#: what resolves, compares and reports, and runs on no version.
+_ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
+
+
+def list_fixed_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> frozenset[str]:
+    """List the packages that stay installed as they are, whatever else is requested.
+
+    torch; the frameworks that are asked and not pinned; and what was installed from a folder or a
+    repository, which no index has.
+    """
+    names = {"torch"}
+    for adapter in adapters:
+        first, *further = (str(canonicalize_name(name)) for name in adapter.framework.packages)
+        # of a framework that is pinned, the packages that belong to it move with it
+        names |= {first} if first in pinned else {first, *further}
+    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
+    names |= {
+        name
+        for name, distribution in distributions.items()
+        if distribution.read_text("direct_url.json")
+    }
+    return frozenset(
+        name for name in (names - pinned) | {"torch"} if installed.version(name) is not None
+    )
+
+
+def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) -> list[str]:
+    """Return the met requirements of fixed packages, without those that are pinned or fixed
+    themselves.
+    """
+    rows = {
+        str(requirement)
+        for name in names - {"torch", "rlregress"}
+        for requirement in distribution_metadata.required(importlib.metadata.distribution(name))
+        if canonicalize_name(requirement.name) not in pinned | names
+        # scripts that are never imported as a package ask for much that nobody misses
+        and distribution_metadata.admits(
+            requirement.specifier, installed.version(requirement.name) or "0"
+        )
+        and installed.version(requirement.name) is not None
+    }
+    return sorted(rows)
+
+
+def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+    """Return the requirements of this library, without pinned packages and frameworks."""
+    all_adapters = [frameworks.get(name) for name in frameworks.names()]
+    excluded = {
+        canonicalize_name(p)
+        for a in all_adapters
+        for p in (*a.framework.packages, *a.framework.modules)
+    } | pinned
+    # what makes versions is not needed on one
+    excluded |= {canonicalize_name("uv")}
+    return sorted(
+        row for row in _declared() if canonicalize_name(Requirement(row).name) not in excluded
+    )
+
+
+def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
+    """Return the packages that probes and traces need on another Python, without pinned ones.
+
+    What else this library declares may not be published for that one.
+    """
+    names = {str(canonicalize_name(Requirement(row).name)) for row in ESSENTIAL}
+    return sorted(names - pinned)
+
+
+def list_measuring_packages(adapters: Sequence[Adapter]) -> list[str]:
+    """Return the packages that this library traces, probes and tests with; no framework."""
+    return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
+
+
+def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+    """List the installed, unpinned packages of the frameworks concerned."""
+    names = {str(canonicalize_name(p)) for a in adapters for p in a.framework.packages} - pinned
+    # a framework of scripts may come as a checkout: what is not installed here is no need there
+    return sorted(name for name in names - {"torch"} if installed.version(name) is not None)
+
+
+def _declared() -> list[str]:
+    try:
+        text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
+        project = tomllib.loads(text)["project"]
+        # an extra as far as it is installed here: both versions then lack the same
+        extra = [row for name in _EXTRAS for row in project["optional-dependencies"][name]]
+        rows = [*project["dependencies"], *filter(_is_installed, extra)]
+    except (UserError, OSError, ValueError, KeyError):
+        try:
+            rows = importlib.metadata.requires("rlregress") or list(ESSENTIAL)
+        except importlib.metadata.PackageNotFoundError:
+            rows = list(ESSENTIAL)
+    return [row for row in rows if "extra ==" not in row]
+
+
+def _is_installed(row: str) -> bool:
+    return all(installed.version(name) is not None for name in _names(row))
+
+
+def _names(row: str) -> list[str]:
+    """The packages of a row, those of its extras included: of gymnasium[mujoco] mujoco, too."""
+    requirement = Requirement(row)
+    return [requirement.name, *requirement.extras]

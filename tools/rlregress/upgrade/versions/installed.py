@@ -1,0 +1,78 @@
+"""The packages that are installed in the environment of this process."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+from base64 import urlsafe_b64encode
+from functools import cache
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress.upgrade.versions import distribution_metadata
+
+
+def version(package: str) -> str | None:
+    """The installed version, or None."""
+    for distribution in importlib.metadata.distributions(name=package):
+        return distribution_metadata.version_of(distribution)
+    return None
+
+
+def public(version_: str) -> str:
+    """A version without its local part, such as the kind of a build."""
+    return version_.partition("+")[0]
+
+
+@cache
+def why_no_release(package: str) -> str:
+    """Return why an installed package is not the release of its version; empty: it is.
+
+    That is a Python file that is not as its installer wrote it, or a source that is a folder or a
+    commit. Torch is taken at its word: no version of it is installed where it is there.
+    """
+    if package == "torch":
+        return ""
+    distribution = importlib.metadata.distribution(package)
+    source = json.loads(distribution.read_text("direct_url.json") or "{}")
+    if "dir_info" in source or "vcs_info" in source:
+        return f"it was installed from {source['url']}"
+    for file in distribution.files or ():
+        if file.suffix != ".py" or file.hash is None:
+            continue
+        path = distribution.locate_file(file)
+        try:
+            with open(str(path), "rb") as opened:
+                digest = hashlib.new(file.hash.mode, opened.read()).digest()
+        except OSError:
+            return f"{file} is gone"
+        if urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value.rstrip("="):
+            return f"{file} is not as it was installed"
+    return ""
+
+
+def is_release(row: str) -> bool:
+    """Return whether a pinned requirement is installed, file by file."""
+    return holds(row) and not why_no_release(str(canonicalize_name(Requirement(row).name)))
+
+
+def holds(row: str) -> bool:
+    """Return whether a pinned version is installed, whatever its files."""
+    requirement = Requirement(row)
+    installed_version = version(requirement.name)
+    return (
+        installed_version is not None
+        and not requirement.url
+        and requirement.specifier.contains(installed_version, prereleases=True)
+    )
+
+
+def pins() -> list[str]:
+    """Return pins of all that is installed now."""
+    distributions = distribution_metadata.by_name(importlib.metadata.distributions())
+    return [
+        f"{name}=={public(distribution_metadata.version_of(distributions[name]))}"
+        for name in sorted(distributions.keys() - {"pip", "setuptools", "wheel", "rlregress"})
+    ]

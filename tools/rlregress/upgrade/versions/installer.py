@@ -1,0 +1,243 @@
+"""uv, which resolves and installs: how it is called, and what it means when it cannot.
+
+What it unpacks it keeps once and links from there: a second version with the same package costs
+neither a download nor disk.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from itertools import product
+
+import uv
+from packaging.requirements import Requirement
+from packaging.version import InvalidVersion, Version
+
+from rlregress.errors import UserError
+from rlregress.trace import child_processes
+from rlregress.upgrade.versions import cached_folders
+
+#: pip, which is asked how it is configured and which versions are published.
+PIP: tuple[str, ...] = (sys.executable, "-m", "pip")
+
+
+class Unreachable(UserError):
+    """There is no network, and the cache does not have it."""
+
+
+class Unreadable(UserError):
+    """The metadata of a package is not what the format allows.
+
+    Attributes:
+        row: the package, as ``name==version``.
+    """
+
+    def __init__(self, row: str) -> None:
+        super().__init__(f"the metadata of {row} cannot be read")
+        self.row = row
+
+
+def executable() -> str:
+    """Return the path of uv: of this environment, or another that its package finds."""
+    try:
+        return uv.find_uv_bin()
+    except FileNotFoundError:
+        raise UserError(
+            "uv, which installs the two versions, is not installed; run: pip install uv"
+        ) from None
+
+
+#: uv has an option in its place.
+_NO_INDEX = "UV_NO_INDEX"
+#: setting of pip -> variable of uv, and what separates several values there.
+_SETTINGS = {
+    "index-url": ("UV_DEFAULT_INDEX", " "),
+    "extra-index-url": ("UV_INDEX", " "),
+    "find-links": ("UV_FIND_LINKS", ","),
+    "trusted-host": ("UV_INSECURE_HOST", " "),
+    "cert": ("SSL_CERT_FILE", " "),
+    "constraint": ("UV_CONSTRAINT", " "),
+    "no-index": (_NO_INDEX, " "),
+}
+#: sections of pip's settings that hold for an installation; the later ones win.
+_SECTIONS = ("global", "install", ":env:")
+#: settings whose values may be paths, which pip takes from the folder that it runs in.
+_PATHS = {"UV_FIND_LINKS", "UV_CONSTRAINT"}
+_INDEXES = {"UV_DEFAULT_INDEX", "UV_INDEX", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL"}
+
+
+#: values with which pip takes a setting as switched off.
+_FALSE = ("", "0", "n", "no", "f", "false", "off")
+_ASKING = threading.Lock()
+
+
+@functools.cache
+def _as_pip(python: str = "") -> dict[str, str]:
+    """Return the variables that make uv use the package indexes of pip's configuration.
+
+    Args:
+        python: of the environment whose pip that is; empty: this one's.
+    """
+    command = [*PIP, *(["--python", python] if python else []), "config", "list"]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    variables: dict[str, str] = {}
+    rows = [line.partition("=")[::2] for line in completed.stdout.splitlines()]
+    for section, (key, value) in product(_SECTIONS, rows):
+        variable, between = _SETTINGS.get(key.rpartition(".")[2], ("", ""))
+        if variable and key.rpartition(".")[0] == section:
+            values = str(ast.literal_eval(value)).split()
+            if variable in _PATHS:
+                values = [os.path.abspath(v) if os.path.exists(v) else v for v in values]
+            variables[variable] = between.join(values)
+    if variables.get(_NO_INDEX, "").lower() in _FALSE:
+        variables.pop(_NO_INDEX, None)
+    if "UV_INDEX" in variables:
+        # as pip does: the best version of all indexes, not the first index with the package
+        variables["UV_INDEX_STRATEGY"] = "unsafe-best-match"
+    return variables
+
+
+def _environment(python: str = "") -> dict[str, str]:
+    variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    with _ASKING:
+        configured = _as_pip(python)
+    # where uv is told of an index itself, pip's are others
+    own = _INDEXES if _INDEXES & variables.keys() else set()
+    for key, value in configured.items():
+        if key not in own:
+            variables.setdefault(key, value)
+    # on the disk of what is made from it: links, not copies
+    variables.setdefault("UV_CACHE_DIR", str(cached_folders.cache() / "uv"))
+    variables.setdefault("UV_HTTP_RETRIES", "1")
+    variables.update(UV_NO_PROGRESS="1", NO_COLOR="1")
+    return variables
+
+
+def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None = None) -> str:
+    """Run uv and return its output; without a network from its cache.
+
+    Args:
+        requested: what is wanted, as the user knows it.
+        also: further variables.
+
+    Raises:
+        UserError: in one sentence, why it could not be done.
+        Unreachable: there is no network.
+        Unreadable: the metadata of a package is not what the format allows.
+    """
+    python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
+    variables = {**_environment("" if python == sys.executable else python), **(also or {})}
+    completed = _called(arguments, variables)
+    if completed.returncode and _unreachable(completed.stderr):
+        completed = _called(["--offline", *arguments], variables)
+    if completed.returncode:
+        raise failure(completed.stderr, requested)
+    return completed.stdout
+
+
+def _called(
+    arguments: Sequence[str], variables: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    cached_folders.cache().mkdir(parents=True, exist_ok=True)
+    # away from what the settings of a project say
+    folder = cached_folders.cache()
+    command = [executable(), "--quiet", *arguments]
+    if arguments[0] == "pip" and variables.get(_NO_INDEX):
+        command.append("--no-index")
+    return child_processes.call(command, variables, folder)
+
+
+def list_versions(package: str, python: str = "") -> list[str]:
+    """List versions with a build for a Python, the newest first; empty: not known.
+
+    Args:
+        python: its version; empty: this one.
+    """
+    command = [*PIP, "index", "versions", "--retries", "1", package]
+    command += ["--python-version", python] if python else []
+    completed = subprocess.run(command, capture_output=True, text=True, check=False)
+    versions = re.search(r"Available versions: (.+)", completed.stdout)
+    return versions.group(1).split(", ") if versions else []
+
+
+def index() -> str:
+    """The address of the package index."""
+    return _environment().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
+
+
+_UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
+
+
+def _unreachable(sentence: str) -> bool:
+    return any(sign in sentence for sign in _UNREACHABLE)
+
+
+def failure(sentence: str, requested: str) -> UserError:
+    """Describe a complaint of uv in one sentence."""
+    advice = "what was made before is kept"
+    if _unreachable(sentence):
+        return Unreachable(
+            f"'{requested}' could not be installed: the package index cannot be reached and not "
+            "all "
+            f"of it is in the cache {cached_folders.cache()}; try again with a network, {advice}"
+        )
+    broken = re.search(r"Because (\S+==\S+) has invalid metadata", sentence)
+    if "Failed to parse metadata" in sentence:
+        broken = re.search(r"`(\S+==\S+)`", sentence)
+    if broken is not None:
+        return Unreadable(broken.group(1))
+    none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
+    if none is not None:
+        return UserError(f"there is no {none.group(1)}; {_published(none.group(1))}")
+    nobody = re.search(
+        r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)",
+        sentence,
+    )
+    if nobody is not None:
+        return UserError(
+            f"'{requested}' could not be installed: the package index has no package "
+            f"'{nobody.group(1)}'; check the name, {advice}"
+        )
+    built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", sentence)
+    if built is not None:
+        return UserError(
+            f"{built.group(1)} has no build for this Python; {_published(built.group(1))}"
+        )
+    unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", sentence)
+    if unbuilt is not None:
+        return UserError(
+            f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
+            f"built here; {_published(unbuilt.group(1))}"
+        )
+    causes = [line.strip() for line in sentence.splitlines() if line.strip()]
+    because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
+    if "No solution found" in sentence:
+        words = because.replace("we can conclude that ", "").replace(" cause: ", " ")
+        return UserError(f"'{requested}' cannot be installed together: {words}")
+    first = next((line for line in causes if line.startswith("error:")), "uv said nothing")
+    why = (because or first.removeprefix("error: "))[:300]
+    return UserError(f"'{requested}' could not be installed: {why}")
+
+
+def _published(row: str) -> str:
+    """Describe the published versions of a package that are nearest to the requested one."""
+    requirement = Requirement(row)
+    texts = list_versions(requirement.name)
+    try:
+        versions = sorted(map(Version, texts))
+        requested = Version(next(iter(requirement.specifier)).version)
+    except InvalidVersion:
+        return f"known are {', '.join(texts)}" if texts else "no version is known"
+    if not versions:
+        return "the package index does not say which versions it has for this Python"
+    below = [str(v) for v in versions if v < requested][-3:]
+    above = [str(v) for v in versions if v > requested][:3]
+    last = [] if str(versions[-1]) in [*below, *above] else [f"last {versions[-1]}"]
+    return f"published for this Python and nearest are {', '.join([*below, *above, *last])}"

@@ -1,0 +1,115 @@
+"""Facts of an interpreter, and the distributions that it finds."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import json
+import platform
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from rlregress.errors import UserError
+from rlregress.trace.child_processes import last_words
+from rlregress.trace.recording_processes import Runtime
+from rlregress.upgrade.versions import distribution_metadata, installer
+from rlregress.upgrade.versions.distribution_metadata import Distributions
+
+#: the oldest Python that runs what asks versions.
+_OLDEST = (3, 10)
+#: the question to an interpreter; an old one, too, has to understand it.
+_FACTS = (
+    "import json, platform, sys, venv;"
+    "print(json.dumps([list(sys.version_info[:2]), platform.python_version(),"
+    "sys.implementation.cache_tag, sys.path]))"
+)
+
+
+def find(text: str) -> str:
+    """Find an interpreter by version or path; empty: the one that runs this.
+
+    Raises:
+        UserError: there is none, it is too old, or it is no Python.
+    """
+    oldest = ".".join(map(str, _OLDEST))
+    expected = f"expected the version or the path of a Python that is {oldest} or newer"
+    if "/" in text:
+        path = str(Path(text).expanduser().absolute())
+    elif f"{platform.python_version()}.".startswith(f"{text}."):
+        return ""
+    else:
+        command = ["python", "find", "--no-project", "--no-python-downloads", text]
+        try:
+            path = installer.run(command, text).strip()
+        except UserError:
+            raise UserError(f"--python is '{text}', which is not found here; {expected}") from None
+    if path == sys.executable:
+        return ""
+    try:
+        numbers, full, *_ = _facts(path)
+    except UserError as error:
+        raise UserError(f"--python is '{text}': {error}; {expected}") from None
+    if tuple(numbers) < _OLDEST:
+        raise UserError(f"--python is '{text}', and that is Python {full}; {expected}")
+    return path
+
+
+@functools.cache
+def _facts(python: str) -> tuple[list[int], str, str, list[str]]:
+    """Return the version as two numbers and in whole, the tag of bytecode, and the path."""
+    try:
+        completed = subprocess.run(
+            [python, "-I", "-c", _FACTS], capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{python} cannot be run: {error}") from None
+    try:
+        numbers, full, tag, path = json.loads(completed.stdout)
+        if f"{full}.".split(".")[:2] != list(map(str, numbers)):
+            raise ValueError
+    except (ValueError, TypeError):
+        why = last_words(completed.stderr) or "it does not answer as one"
+        raise UserError(f"{python} is no Python that can be used: {why}") from None
+    return numbers, full, tag or full, path
+
+
+def tag(python: str = "") -> str:
+    """Return a name that tells installations for different interpreters apart."""
+    if not python:
+        return sys.implementation.cache_tag or "python"
+    _, full, of_bytecode, _ = _facts(python)
+    return f"{of_bytecode}-{full}"
+
+
+def version(python: str) -> str:
+    """The version of another interpreter, as two numbers; empty: it is the one that runs this."""
+    return ".".join(map(str, _facts(python)[0])) if python else ""
+
+
+def markers(python: str) -> Mapping[str, str]:
+    """Return the values of requirement markers for another interpreter."""
+    if not python:
+        return {}
+    return {"python_version": version(python), "python_full_version": _facts(python)[1]}
+
+
+def distributions(python: str) -> Distributions:
+    """Return canonical name -> the distribution that an interpreter finds."""
+    if python == sys.executable:
+        return distribution_metadata.by_name(importlib.metadata.distributions())
+    folders = _facts(python)[3]
+    return distribution_metadata.by_name(importlib.metadata.distributions(path=folders))
+
+
+def versions(python: str) -> dict[str, str]:
+    """Return canonical name -> version of everything that an interpreter finds."""
+    return distribution_metadata.versions(distributions(python))
+
+
+def python_of(runtime: Runtime) -> str:
+    """Return the Python version of a runtime."""
+    if runtime.python == sys.executable:
+        return platform.python_version()
+    return _facts(runtime.python)[1]

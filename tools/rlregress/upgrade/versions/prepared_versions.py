@@ -1,0 +1,430 @@
+"""Environments of the two versions: an overlay on the installed packages, or separate ones.
+
+What of the resolved versions differs from the installed environment is put in front of it, whatever
+it is, but torch. Both are kept by their exact content, so that they are made once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import frameworks
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.model.upgrade_result import VersionInfo
+from rlregress.trace.recording_processes import Runtime, current_paths
+from rlregress.upgrade.versions import (
+    cached_folders,
+    closures,
+    dependencies,
+    distribution_metadata,
+    installed,
+    interpreters,
+    wheels,
+    working_tree,
+)
+from rlregress.upgrade.versions.distribution_metadata import Distributions
+from rlregress.upgrade.versions.requested import RequestedVersion, python_in
+from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
+from rlregress.upgrade.versions.version_resolution import Resolved, versions
+
+#: version of a package that states none: below all that are documented.
+_UNKNOWN = "0+unknown"
+#: recordings keep no bytecode of their own, and an upgrade starts dozens of processes.
+_COMPILE = "--compile-bytecode"
+
+
+@dataclass(frozen=True)
+class PreparedVersion:
+    """A version that is installed, with the runtime in which it is measured.
+
+    Attributes:
+        how: "installed", "tree", "overlay", "environment" or "your environment"; the first two may
+            be "on your environment".
+        cached: it was there already.
+        why: in words, what kept it from being an overlay, or what is installed from serving.
+        further: in words, what it has in another version than installed, beside what it pins.
+        notes: what does not fit together and is run all the same.
+        hidden: distributions that the other version's packages require and this version does not
+            install: they are not found here.
+        hidden_below: what only those require in turn, not found either.
+        hidden_by: the packages of this version that required them on the other version.
+        not_checked: in words, what a folder does not say of itself.
+    """
+
+    requested: RequestedVersion
+    runtime: Runtime
+    how: str
+    cached: bool = False
+    why: tuple[str, ...] = ()
+    further: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    hidden_below: tuple[str, ...] = ()
+    hidden_by: tuple[str, ...] = ()
+    not_checked: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """Return sentences that describe this version."""
+        source = ", from the cache" if self.cached else ""
+        first = f"{self.runtime.label}: {self.requested.text} ({self.how}{source})"
+        rows = [f"  {x}" for x in self.requested.understood]
+        rows += [f"  because {why}" for why in self.why]
+        rows += [f"  with {', '.join(self.further)}"] if self.further else []
+        if self.hidden:
+            below = len(self.hidden_below)
+            suffix = f" (and {below} that only they require)" if below else ""
+            who = ", ".join(self.hidden_by) or self.requested.text
+            does = "do" if len(self.hidden_by) > 1 else "does"
+            pronoun = "them" if len(self.hidden) + below > 1 else "it"
+            rows.append(
+                f"  without {', '.join(self.hidden)}{suffix}: {who} {does} not install {pronoun}"
+            )
+        rows += [f"  although {note}" for note in self.notes]
+        return [first, *rows, *(f"  not checked: {pronoun}" for pronoun in self.not_checked)]
+
+    @property
+    def info(self) -> VersionInfo:
+        """Return the description of this version for a report."""
+        return VersionInfo(
+            label=self.runtime.label,
+            text=self.requested.text,
+            how=self.how,
+            why=self.why,
+            notes=self.notes,
+            not_checked=self.not_checked,
+            lines=tuple(self.lines),
+            lock=self.requested.lock,
+        )
+
+
+def prepare_versions(
+    pair: ResolvedPair, say: cached_folders.Say = cached_folders.silent, lend: Sequence[str] = ()
+) -> tuple[PreparedVersion, PreparedVersion]:
+    """Make both versions, or find them; packages that only one installs are hidden from the other.
+
+    Args:
+        lend: distributions that are on both versions all the same.
+
+    Raises:
+        UserError: no network, a tree without a framework, an unknown distribution to lend.
+    """
+    old, new = (prepare_version(version, pair.adapters, say) for version in (pair.old, pair.new))
+    distributions = closures.on_path(old.runtime), closures.on_path(new.runtime)
+    closures.check_lent(lend, distributions)
+    if any(x.requested.tree or x.requested.environment for x in (old, new)):
+        # as they are: the user made them
+        return old, new
+    rows = [_roots(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
+    suite = dependencies.list_measuring_packages(pair.adapters)
+    old_absent = closures.find_absent(rows[0], rows[1], distributions, suite, lend)
+    new_absent = closures.find_absent(rows[1], rows[0], distributions[::-1], suite, lend)
+    return _hide_absent(old, old_absent, distributions[0]), _hide_absent(
+        new, new_absent, distributions[1]
+    )
+
+
+def _roots(
+    version: PreparedVersion, other_version: PreparedVersion, adapters: Sequence[Adapter]
+) -> list[str]:
+    """Return the requirements that a version is made for: its pins, or the same packages as
+    installed.
+    """
+    requested = [
+        Requirement(row)
+        for row in version.requested.requirements or other_version.requested.requirements
+    ]
+    rows = [f"{r.name}[{','.join(sorted(r.extras))}]" if r.extras else r.name for r in requested]
+    return sorted({*rows, *(p for adapter in adapters for p in adapter.framework.packages)})
+
+
+def _hide_absent(
+    version: PreparedVersion, absent: closures.Absent, distributions: Distributions
+) -> PreparedVersion:
+    notes = version.notes
+    if absent.needed:
+        stays, pronoun = ("stay", "them") if len(absent.needed) > 1 else ("stays", "it")
+        notes += (f"{', '.join(absent.needed)} {stays}: rlregress itself needs {pronoun}",)
+    hidden = (*absent.direct, *absent.below)
+    return replace(
+        version,
+        runtime=replace(version.runtime, hidden=hidden, hidden_modules=absent.modules),
+        notes=notes,
+        hidden=absent.direct,
+        hidden_below=absent.below,
+        hidden_by=tuple(f"{name} {distributions[name].version}" for name in absent.users),
+    )
+
+
+def prepare_version(
+    version: ResolvedVersion,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say = cached_folders.silent,
+    own: Path | None = None,
+) -> PreparedVersion:
+    """Make one version, or find it; as ``prepare_versions``.
+
+    Args:
+        own: a folder for what has to be made, where another command does not look for it; None: it
+            is made in the cache.
+    """
+    label, requested, resolved = version.label, version.requested, version.versions
+    if requested.environment is not None:
+        runtime = Runtime(label, python=python_in(requested.environment))
+        return PreparedVersion(requested, runtime, "your environment")
+    if requested.base is not None:
+        return _on_environment(version, requested.base, adapters, say, own)
+    if requested.tree is not None:
+        runtime, unknown = _prepare_tree(label, requested.tree, adapters, say)
+        if resolved is not None and version.own_environment:
+            folder, _ = environment(resolved, say, own, requested.python)
+            own_paths = tuple(path for path in runtime.paths if path not in current_paths())
+            runtime = replace(runtime, paths=own_paths, python=str(folder / "bin" / "python"))
+        elif resolved is not None and resolved.missing_rows:
+            folder, _ = overlay(resolved.missing_rows, resolved.tools, say, own)
+            runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
+        return PreparedVersion(requested, runtime, "tree", not_checked=unknown)
+    if resolved is not None and version.own_environment:
+        folder, cached = environment(resolved, say, own, requested.python)
+        runtime = Runtime(label, python=str(folder / "bin" / "python"))
+        because = "an overlay cannot hold another torch"
+        if requested.python:
+            because = f"an overlay cannot hold another Python, {requested.python}"
+        notes = tuple(resolved.notes)
+        return PreparedVersion(requested, runtime, "environment", cached, (because,), notes=notes)
+    rows = resolved.missing_rows if resolved is not None else []
+    if resolved is None or not rows:
+        return PreparedVersion(requested, Runtime(label, paths=current_paths()), "installed")
+    folder, cached = overlay(rows, resolved.tools, say, own)
+    runtime = Runtime(label, paths=(str(folder), *current_paths()))
+    notes = (*resolved.notes, *_conflicts(folder, adapters))
+    further = tuple(_further_packages(rows, requested))
+    why = tuple(_packages_off_their_release(rows))
+    return PreparedVersion(requested, runtime, "overlay", cached, why, further=further, notes=notes)
+
+
+def _on_environment(
+    version: ResolvedVersion,
+    base: Path,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say,
+    own: Path | None,
+) -> PreparedVersion:
+    """Make a version in front of an environment of the user's, as pip would install it there."""
+    requested, resolved, python = version.requested, version.versions, python_in(base)
+    if requested.tree is not None:
+        runtime, unknown = _prepare_tree(version.label, requested.tree, adapters, say)
+        paths = tuple(path for path in runtime.paths if path not in current_paths())
+        runtime = replace(runtime, python=python, paths=paths)
+        return PreparedVersion(requested, runtime, "tree on your environment", not_checked=unknown)
+    rows = resolved.missing_rows if resolved is not None else []
+    if resolved is None or not rows:
+        return PreparedVersion(requested, Runtime(version.label, python=python), "your environment")
+    folder, cached = overlay(rows, resolved.tools, say, own, python)
+    below = resolved.base or {}
+    further = tuple(
+        f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
+        for name, version in versions(rows).items()
+        if name not in requested.packages
+    )
+    runtime = Runtime(version.label, python=python, paths=(str(folder),))
+    notes = tuple(resolved.notes)
+    return PreparedVersion(
+        requested, runtime, "overlay on your environment", cached, further=further, notes=notes
+    )
+
+
+def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
+    """Describe packages that are installed in the pinned version and are not its release."""
+    return [
+        f"the installed {name} {version} is not that release: {installed.why_no_release(name)}"
+        for name, version in versions(rows).items()
+        if installed.version(name) == version and installed.why_no_release(name)
+    ]
+
+
+def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
+    """Describe unmet requirements of an overlay's packages, and of frameworks below it."""
+    overlaid = distribution_metadata.in_folder(folder)
+    below = {
+        p
+        for a in adapters
+        for p in a.framework.packages
+        if p not in overlaid and installed.version(p) is not None
+    }
+    asking = [*overlaid.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
+    notes = []
+    for distribution in asking:
+        for requirement in distribution_metadata.required(distribution):
+            name = str(canonicalize_name(requirement.name))
+            present = overlaid[name].version if name in overlaid else installed.version(name)
+            dependent = distribution_metadata.name_of(distribution)
+            if present is None or not {dependent, name} & overlaid.keys():
+                continue
+            if not distribution_metadata.admits(requirement.specifier, installed.public(present)):
+                notes.append(
+                    f"{dependent} {distribution.version} asks for {requirement}, not {present}"
+                )
+    return sorted(set(notes))
+
+
+def _further_packages(rows: Iterable[str], requested: RequestedVersion) -> list[str]:
+    """Describe packages in another version than installed that are not pinned."""
+    differing = versions(rows)
+    return [
+        f"{name} {version} instead of {installed.version(name)}"
+        for name, version in differing.items()
+        if name not in requested.packages and installed.version(name) is not None
+    ]
+
+
+def _prepare_tree(
+    label: str, tree: Path, adapters: Sequence[Adapter], say: cached_folders.Say
+) -> tuple[Runtime, tuple[str, ...]]:
+    """Return a working tree as a version, and sentences on undeclared requirements."""
+    for adapter in adapters:
+        if adapter.framework.checkout and adapter.code.is_checkout(tree):
+            variables = {adapter.framework.checkout: str(tree)}
+            return Runtime(label, paths=current_paths(), variables=variables), _undeclared(
+                tree, tree
+            )
+        root = working_tree.root_of(adapter.framework.modules, tree)
+        if root is not None:
+            folders, unknown = _describe(adapter, tree, root, say)
+            unknown += _undeclared(tree, root)
+            return Runtime(label, paths=(str(root), *folders, *current_paths())), unknown
+    if not adapters:
+        # of a script: whatever it imports
+        roots = [r for r in reversed(working_tree.roots(tree)) if working_tree.modules(r)]
+        if roots:
+            unknown = _undeclared(tree, roots[0])
+            return Runtime(label, paths=(*map(str, roots), *current_paths())), unknown
+    modules_text = ", ".join(
+        m for name in frameworks.names() for m in frameworks.get(name).framework.modules[:1]
+    )
+    raise UserError(
+        f"{tree} holds no framework; expected a working tree with the package {modules_text}, a "
+        "checkout "
+        "of scripts, or a virtual environment"
+    )
+
+
+def _undeclared(tree: Path, root: Path) -> tuple[str, ...]:
+    if working_tree.project_of(tree, root) is not None:
+        return ()
+    return (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
+
+
+def _describe(
+    adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
+) -> tuple[list[str], tuple[str, ...]]:
+    """Folders with metadata of packages in a tree that has none, and what they cannot say.
+
+    A clone is a package all the same. Everything that asks for its version, itself included, then
+    gets that of its files; where these state none, that of the installed package it is a copy of.
+    """
+    folders: list[str] = []
+    unknown: tuple[str, ...] = ()
+    distributions = distribution_metadata.in_folder(root)
+    for module, package in zip(adapter.framework.modules, adapter.framework.packages, strict=False):
+        name = str(canonicalize_name(package))
+        if name in distributions or not (root / module / "__init__.py").is_file():
+            continue
+        project = working_tree.project_of(tree, root)
+        stated = working_tree.version_of(root / module, project)
+        installed_version = installed.version(name)
+        if installed_version is not None and (
+            not stated or stated == installed.public(installed_version)
+        ):
+            continue
+        if not stated:
+            unknown = (f"what is documented of its version, as {module} states none",)
+        folders.append(_metadata(name, stated or _UNKNOWN, say))
+    return folders, unknown
+
+
+def _metadata(distribution: str, version: str, say: cached_folders.Say) -> str:
+    """A folder with the metadata of a distribution, and nothing else."""
+    folder = cached_folders.cache() / "metadata" / f"{distribution}-{version}"
+
+    def make(target: Path) -> dict[str, Any]:
+        described = target / f"{distribution.replace('-', '_')}-{version}.dist-info"
+        described.mkdir()
+        text = f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n"
+        (described / "METADATA").write_text(text, encoding="utf-8")
+        return {"name": distribution, "version": version}
+
+    cached_folders.make_once(folder, make, say)
+    return str(folder)
+
+
+# -- what is installed ---------------------------------------------------------------------------
+
+
+def _folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") -> Path:
+    digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
+    name = f"{interpreters.tag(python)}-{digest}"
+    shared = cached_folders.cache() / kind / name
+    return (
+        shared
+        if own is None or cached_folders.read_ready_record(shared) is not None
+        else own / kind / name
+    )
+
+
+def overlay(
+    rows: Sequence[str],
+    tools: Sequence[str],
+    say: cached_folders.Say,
+    own: Path | None = None,
+    python: str = "",
+) -> tuple[Path, bool]:
+    """Return a folder with exactly these packages to put in front of the path, and whether it
+    existed.
+    """
+    folder = _folder("overlays", rows, own, python)
+
+    def make(target: Path) -> dict[str, Any]:
+        say(f"installing {' '.join(rows)}")
+        into = ["--python", python or sys.executable, "--target", str(target), _COMPILE]
+        wheels.install(into, rows, tools, say, python)
+        return {"requirements": list(rows)}
+
+    return folder, cached_folders.make_once(folder, make, say)
+
+
+def environment(
+    resolved: Resolved, say: cached_folders.Say, own: Path | None = None, python: str = ""
+) -> tuple[Path, bool]:
+    """Folder of an environment of its own, and whether it was there."""
+    folder = _folder("environments", resolved.rows.values(), own, python)
+    if (
+        cached_folders.read_ready_record(folder) is not None
+        and not (folder / "bin" / "python").exists()
+    ):
+        # its interpreter is gone: a link that leads nowhere
+        (folder / cached_folders.READY).unlink()
+
+    def make(target: Path) -> dict[str, Any]:
+        say(f"installing {' '.join(resolved.rows.values())} into a separate environment")
+        subprocess.run(
+            [python or sys.executable, "-m", "venv", "--without-pip", str(target)],
+            check=True,
+            capture_output=True,
+        )
+        into = ["--python", str(target / "bin" / "python"), _COMPILE]
+        wheels.install(into, list(resolved.rows.values()), resolved.tools, say, python)
+        return {"requirements": list(resolved.rows.values())}
+
+    return folder, cached_folders.make_once(folder, make, say)

@@ -1,0 +1,269 @@
+"""OLD and NEW of an upgrade: requirements, a working tree, a lock file, an environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from rlregress import files, frameworks
+from rlregress.errors import UserError
+from rlregress.files import absolute
+from rlregress.source import below
+from rlregress.upgrade.versions import interpreters, revisions
+
+INSTALLED = "installed"
+#: bytes of a lock file, at most, and characters of a row that are shown.
+_LARGEST, _QUOTED = 10_000_000, 100
+#: names of files: what is called so is no package; of some, pip does not read requirements.
+_FILE = r"^[^\s=]+\.(txt|in|lock|toml|ya?ml|cfg|json|whl|gz|zip)$"
+_NO_REQUIREMENTS = r"\.(toml|ya?ml|json|cfg)$|^(Pipfile|poetry|uv|pdm|conda)\b.*"
+_IGNORED = {".git", "__pycache__", ".venv", "node_modules"}
+
+
+@dataclass(frozen=True)
+class RequestedVersion:
+    """A version as the user wrote it: OLD or NEW.
+
+    Attributes:
+        text: as given.
+        requirements: canonical, sorted; empty for a tree and for what is installed.
+        tree: a working tree of a framework.
+        lock: a file of pinned requirements.
+        environment: a virtual environment of the user's.
+        understood: in words, names that were taken for those of packages.
+        python: another interpreter, for which all of it is installed anew; empty: this one.
+        base: the user's environment that it is installed into, if that is the other version; None:
+            it stands on the packages of this one.
+    """
+
+    text: str
+    requirements: tuple[str, ...] = ()
+    tree: Path | None = None
+    lock: Path | None = None
+    environment: Path | None = None
+    understood: tuple[str, ...] = ()
+    python: str = ""
+    base: Path | None = None
+
+    @property
+    def packages(self) -> frozenset[str]:
+        """Canonical names of the packages that it pins."""
+        return frozenset(canonicalize_name(Requirement(r).name) for r in self.requirements)
+
+    @property
+    def user_environment(self) -> Path | None:
+        """Return the user's environment: the requested one, or the one it is installed into."""
+        return self.environment or self.base
+
+    @property
+    def key(self) -> str:
+        """Return a digest of everything that decides the content of this version."""
+        digest = hashlib.sha256("\n".join(self.requirements).encode())
+        if self.tree is not None:
+            for path in _sources(self.tree):
+                digest.update(str(path.relative_to(self.tree)).encode())
+                digest.update(path.read_bytes())
+        return digest.hexdigest()[:16]
+
+    def on(self, base: Sequence[str]) -> RequestedVersion:
+        """Add pins of packages that are not pinned yet, such as those of a release history."""
+        rows = _pinned(list(base), " ".join(base))
+        added = [row for row in rows if _name(row) not in self.packages]
+        text = " ".join([self.text, *added])
+        return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
+
+
+def on_environment(
+    old: RequestedVersion, new: RequestedVersion
+) -> tuple[RequestedVersion, RequestedVersion]:
+    """Return both versions; if one is an environment of the user's, the other is based on it."""
+    if old.environment is not None and (new.requirements or new.tree):
+        return old, replace(new, base=old.environment)
+    if new.environment is not None and (old.requirements or old.tree):
+        return replace(old, base=new.environment), new
+    return old, new
+
+
+def python_in(environment: Path) -> str:
+    """Return the interpreter of an environment.
+
+    Raises:
+        UserError: it has none.
+    """
+    python = environment / "bin" / "python"
+    if not python.exists():
+        raise UserError(f"{environment} is an environment without a Python; expected {python}")
+    return str(python)
+
+
+def _name(row: str) -> str:
+    return str(canonicalize_name(Requirement(row).name))
+
+
+def _sources(tree: Path) -> list[Path]:
+    return [path for path in below(tree, _IGNORED) if path.suffix == ".py"]
+
+
+def parse(text: str, python: str = "") -> RequestedVersion:
+    """Parse OLD or NEW.
+
+    Args:
+        python: another interpreter that it is to run on.
+
+    Raises:
+        UserError: it is neither a folder, a file, ``installed``, nor a list of pinned requirements.
+    """
+    words = text.strip()
+    if words == INSTALLED:
+        _check_no_python(words, python)
+        return RequestedVersion(words)
+    path = Path(os.path.expanduser(words))
+    if (path / "pyvenv.cfg").is_file():
+        _check_no_python(words, python)
+        return RequestedVersion(words, environment=absolute(path))
+    if path.is_dir():
+        return RequestedVersion(words, tree=_tree(absolute(path)), python=python)
+    if path.is_file():
+        return RequestedVersion(
+            words, _pinned(_rows(path), words, python), lock=path, python=python
+        )
+    revision = revisions.parse_revision(words)
+    if revision is not None:
+        folder, name = revision
+        tree = revisions.checkout(folder, revisions.commit(folder, name))
+        return RequestedVersion(words, tree=tree, python=python)
+    if "/" in words or re.search(_FILE, words):
+        raise UserError(
+            f"'{text}' is no folder and no file; expected requirements such as "
+            f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
+        )
+    rows = words.replace(",", " ").split()
+    packages = _packages()
+    understood = []
+    for number, row in enumerate(rows):
+        name = re.split(r"[=<>!~\[@;]", row, maxsplit=1)[0]
+        package = packages.get(str(canonicalize_name(name)))
+        if package is not None:
+            rows[number] = package + row.removeprefix(name)
+            understood.append(f"{name} is understood as the package {package}")
+    pinned = _pinned(rows, words, python)
+    return RequestedVersion(words, pinned, understood=tuple(understood), python=python)
+
+
+def _tree(folder: Path) -> Path:
+    """Return the nearest folder, from this one upwards, that is not a package.
+
+    Raises:
+        UserError: the package is one of an environment.
+    """
+    tree = next(x for x in (folder, *folder.parents) if not (x / "__init__.py").is_file())
+    if tree.name in ("site-packages", "dist-packages"):
+        raise UserError(
+            f"{folder} is a package of an environment; expected that environment, or a copy of the "
+            "package elsewhere"
+        )
+    return tree
+
+
+def _check_no_python(text: str, python: str) -> None:
+    if python:
+        raise UserError(
+            f"'{text}' has an interpreter of its own, and --python names another one; leave "
+            "--python out, or pin packages"
+        )
+
+
+def _packages() -> dict[str, str]:
+    """Short name or import name of a framework -> its package, where the two are not the same."""
+    adapters = [frameworks.get(name) for name in frameworks.names()]
+    named = {
+        str(canonicalize_name(name)): adapter.framework.packages[0]
+        for adapter in adapters
+        for name in (*adapter.framework.modules[:1], adapter.name)
+    }
+    published = {
+        str(canonicalize_name(p)) for adapter in adapters for p in adapter.framework.packages
+    }
+    return {name: package for name, package in named.items() if name not in published}
+
+
+def _rows(path: Path) -> list[str]:
+    """Return the requirements of a lock file, without hashes, comments and options."""
+    try:
+        # an editor may have put a mark of byte order before it
+        text = files.read(path, _LARGEST).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"the lock file {path} cannot be read: byte {error.start} is not UTF-8; expected one "
+            "pinned requirement a line"
+        ) from None
+    except OSError as error:
+        raise UserError(f"the lock file {path} cannot be read: {error.strerror}") from None
+    if "[[package]]" in text or re.search(_NO_REQUIREMENTS, path.name):
+        raise UserError(
+            f"{path} is of a format that pip cannot install from; expected one pinned requirement "
+            f"a line, in requirements.txt: {_export(path.name)}"
+        )
+    lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
+    for line in lines:
+        if re.match(r"(-r|-c|--requirement|--constraint)\b", line):
+            raise UserError(
+                f"'{line}' in {path} refers to another file; expected every pin in one file"
+            )
+    rows = [line.partition(" --hash")[0].rstrip(" \\") for line in lines]
+    pins = [row for row in rows if row and not row.startswith("-")]
+    if not pins:
+        raise UserError(f"the lock file {path} pins nothing; expected lines such as numpy==2.0.0")
+    return pins
+
+
+def _export(name: str) -> str:
+    """Return the command that writes requirements.txt from a file."""
+    if name.startswith("Pipfile"):
+        return "pipenv requirements > requirements.txt"
+    if name.startswith("poetry"):
+        return "poetry export -o requirements.txt"
+    if name.endswith(("yml", "yaml")):
+        return "pip freeze > requirements.txt in that environment, or name the environment's folder"
+    return "uv export --no-hashes -o requirements.txt"
+
+
+def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
+    pinned = []
+    for row in rows:
+        try:
+            requirement = Requirement(row)
+        except InvalidRequirement:
+            raise UserError(
+                f"'{row[:_QUOTED]}' in '{where[:_QUOTED]}' is no requirement; expected one such as "
+                "'framework==2.7.1'"
+            ) from None
+        pins = [s for s in requirement.specifier if s.operator in ("==", "===")]
+        if not requirement.url and (len(pins) != 1 or pins[0].version.endswith("*")):
+            bare = re.fullmatch(r"v?[0-9][0-9.a-z]*", row)
+            write = f"<package>=={row.lstrip('v')}" if bare else f"{requirement.name}==<version>"
+            raise UserError(f"'{row}' in '{where}' is not pinned to one version; write {write}")
+        if requirement.marker is None or requirement.marker.evaluate(
+            dict(interpreters.markers(python))
+        ):
+            requirement.marker = None
+            requirement.name = str(canonicalize_name(requirement.name))
+            pinned.append(str(requirement))
+    if not pinned:
+        raise UserError(
+            f"nothing of '{where}' holds for this Python: the markers of all its requirements "
+            "exclude it"
+        )
+    names = [_name(row) for row in pinned]
+    for name in names:
+        if names.count(name) > 1 and len({row for row in pinned if _name(row) == name}) > 1:
+            both = " and ".join(row for row in sorted(pinned) if _name(row) == name)
+            raise UserError(f"'{where}' contradicts itself: {both}")
+    return tuple(sorted(set(pinned)))

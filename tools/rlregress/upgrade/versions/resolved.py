@@ -1,0 +1,98 @@
+"""Both versions of an upgrade, resolved once: all that later stages need to know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade.versions import affected, cached_folders, common_versions, version_resolution
+from rlregress.upgrade.versions.requested import RequestedVersion
+from rlregress.upgrade.versions.version_resolution import Resolved
+
+
+@dataclass(frozen=True)
+class ResolvedVersion:
+    """A version whose packages are resolved and not yet installed.
+
+    Attributes:
+        versions: of all that stands on it; None: it is there already.
+        own_environment: it cannot stand on what is installed: it has another torch or Python.
+    """
+
+    label: str
+    requested: RequestedVersion
+    versions: Resolved | None = None
+    own_environment: bool = False
+
+
+@dataclass(frozen=True)
+class ResolvedPair:
+    """The old version and the new version.
+
+    Attributes:
+        pinned: packages that are pinned otherwise on the two versions.
+        adapters: frameworks that the upgrade is about.
+        imports: what differs of what a script imports.
+    """
+
+    old: ResolvedVersion
+    new: ResolvedVersion
+    pinned: frozenset[str]
+    adapters: tuple[Adapter, ...]
+    imports: Mapping[str, Sequence[str]]
+
+    @property
+    def changes_physics(self) -> bool:
+        """Return whether a package that can change environments is pinned otherwise."""
+        return bool(self.pinned & affected.PHYSICS)
+
+
+def resolve(
+    old: RequestedVersion,
+    new: RequestedVersion,
+    pinned: frozenset[str],
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say = cached_folders.silent,
+) -> ResolvedPair:
+    """Resolve both versions with as few differences besides their pins as possible.
+
+    Args:
+        pinned: packages that are pinned otherwise on the two versions.
+        adapters: frameworks that the upgrade is about.
+
+    Raises:
+        UserError: a version that does not exist, or no network.
+    """
+    versions = with_versions(old, new, adapters, say)
+    return ResolvedPair(*versions, pinned, tuple(adapters), affected.imports(old, new, pinned))
+
+
+def with_versions(
+    old: RequestedVersion,
+    new: RequestedVersion,
+    adapters: Sequence[Adapter],
+    say: cached_folders.Say,
+) -> tuple[ResolvedVersion, ResolvedVersion]:
+    """Return both requested versions with the versions of what they pin and need.
+
+    Raises:
+        UserError: a version that does not exist, or no network.
+    """
+    requested_versions = {"old": old, "new": new}
+    complete = {
+        label: version.base is None
+        and (bool(version.python) or version_resolution.another_torch(version))
+        for label, version in requested_versions.items()
+    }
+    problems = {
+        label: version_resolution.make_problem(version, adapters, complete[label])
+        for label, version in requested_versions.items()
+        if version.requirements or version.python
+    }
+    versions = common_versions.resolve(problems, say)
+    resolved_old, resolved_new = (
+        ResolvedVersion(label, version, versions.get(label), complete[label])
+        for label, version in requested_versions.items()
+    )
+    return resolved_old, resolved_new

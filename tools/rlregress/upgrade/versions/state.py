@@ -1,0 +1,123 @@
+"""Digests of everything that decides the behaviour of a version: stored answers hold while they
+stay.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from packaging.utils import canonicalize_name
+
+from rlregress import suite
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.inside import identity
+from rlregress.source import below
+from rlregress.upgrade.versions import closures
+from rlregress.upgrade.versions.prepared_versions import PreparedVersion
+
+
+def versions_by_package(
+    old_version: PreparedVersion, new_version: PreparedVersion
+) -> dict[str, tuple[str, str]]:
+    """Return package -> both versions, of packages that differ and are on both."""
+    old, new = (closures.versions_on(version.runtime) for version in (old_version, new_version))
+    return {n: (v, new[n]) for n, v in sorted(old.items()) if new.get(n, v) != v}
+
+
+def digest_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
+    """Return a digest of a version's content, and of the environment below it."""
+    parts = [prepared.how, prepared.requested.key]
+    parts += [f"{name}=={v}" for name, v in sorted(closures.versions_on(prepared.runtime).items())]
+    if (folder := prepared.requested.user_environment) is not None:
+        # it may have been changed in place, at the same version
+        parts += _stamps(folder)
+    elif prepared.how != "environment":
+        # a changed copy on the path, or a checkout, has the version of the one it was made from
+        for adapter in adapters:
+            parts += [f"{k} {v}" for k, v in sorted(digests_by_file(adapter).items())]
+    return "\n".join(parts)
+
+
+def same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
+    """Return whether all but the code under test is known to be the same on both versions."""
+    if old.requested.user_environment != new.requested.user_environment:
+        # the same versions may have been changed in place
+        return False
+    tested = {
+        canonicalize_name(name)
+        for name in (*adapter.framework.modules, *adapter.framework.packages)
+    } - {"torch"}
+    old_versions, new_versions = (
+        {name: v for name, v in closures.versions_on(version.runtime).items() if name not in tested}
+        for version in (old, new)
+    )
+    return old_versions == new_versions
+
+
+def _stamps(folder: Path) -> list[str]:
+    """Path, size in bytes and time of change in ns of every source file in an environment."""
+    stamps = []
+    for packages in sorted(folder.glob("lib*/python*/site-packages")):
+        for path in (file_path for file_path in below(packages) if file_path.suffix == ".py"):
+            facts = path.stat()
+            stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
+    return stamps
+
+
+def digests_by_file(adapter: Adapter) -> dict[str, str]:
+    """Return file -> digest of a framework's source, or why it is not there."""
+    try:
+        return identity.sources(adapter)
+    except UserError as error:
+        return {adapter.name: str(error)}
+
+
+def key_of(parts: Sequence[str]) -> str:
+    """Return the name of the folder that holds the recordings of a version."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+#: packages of this library whose code decides what is recorded of a version and what it answers.
+OWN_PACKAGES = (
+    "inside", "trace", "frameworks", "probing", "measurements", "environments", "catalogue",
+    "formulas",
+)  # fmt: skip
+
+
+def own_digest(*packages: str) -> str:
+    """Return a digest of the code of this library that records and probes.
+
+    Args:
+        packages: further packages of it.
+    """
+    digest = hashlib.sha256()
+    root = Path(__file__).resolve().parents[2]
+    files = [root / "source.py"]
+    for part in (*OWN_PACKAGES, *packages):
+        files += sorted((root / part).rglob("*.py"))
+    for path in files:
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def tests_digest() -> str:
+    """Return the digest of that code and of the behaviour tests, which may detect what none did."""
+    digest = hashlib.sha256(own_digest().encode())
+    folder = suite.root() / "tests_behavior"
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return digest.hexdigest()
+
+
+def machine() -> str:
+    """Return a description of the machine: bits are not compared across machines."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+        models = {line for line in text.splitlines() if line.startswith(("model name", "flags"))}
+    except OSError:
+        models = set()
+    return "\n".join([*platform.uname(), *sorted(models)])

@@ -1,0 +1,326 @@
+"""The package versions of an old or new version, resolved before anything is installed.
+
+A version is what it pins, what that needs, and what the suite needs to ask it, on top of the
+packages that are installed. An installed one is kept unless something forbids it; torch always is.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import InvalidVersion, Version
+
+from rlregress.errors import UserError
+from rlregress.frameworks.base import Adapter
+from rlregress.upgrade.versions import (
+    cached_folders,
+    dependencies,
+    distribution_metadata,
+    installed,
+    installer,
+    interpreters,
+    known_good_pins,
+    wheels,
+)
+from rlregress.upgrade.versions.known_good_pins import name_of
+from rlregress.upgrade.versions.requested import RequestedVersion, python_in
+
+_NOTHING: Mapping[str, str] = {}
+#: a requirement that holds nowhere takes a package out of the resolution.
+_NEVER = "python_version < '0'"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The versions of a version.
+
+    Attributes:
+        rows: canonical name -> ``name==version``, or a reference to an address.
+        notes: in words, what was given up.
+        tools: versions of what builds a package that is published as source only.
+        pinned: names of what the user asks for: of these the very release stands on the version, of
+            the others whatever is installed in that version.
+        base: name -> version of the environment that it stands on; None: this one.
+    """
+
+    rows: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    pinned: Sequence[str] = ()
+    base: Mapping[str, str] | None = None
+
+    @property
+    def missing_rows(self) -> list[str]:
+        """Return the packages that are not installed in the resolved version."""
+        if self.base is not None:
+            base_rows = {f"{name}=={version}" for name, version in self.base.items()}
+            return [row for _, row in sorted(self.rows.items()) if row not in base_rows]
+        return [
+            row
+            for name, row in sorted(self.rows.items())
+            if not (installed.is_release if name in self.pinned else installed.holds)(row)
+        ]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The requirements to resolve for one version.
+
+    Attributes:
+        pins: what the user asks for; ``fixed`` of them, by name, have another metadata in their
+            place: it contradicts other pins, or cannot be read.
+        defaults: what old releases stand on.
+        own: what else is needed to ask and train on the version.
+        held: packages that stay as they are installed.
+        complete: nothing below is seen: an environment of its own.
+        python: its interpreter; empty: the one that runs this.
+        base: name -> version of what is in an environment of the user's, which it is installed into
+            as pip would: what is there is kept unless something forbids it. None: it stands on the
+            packages of this one.
+    """
+
+    pins: tuple[str, ...]
+    defaults: known_good_pins.Defaults = field(default_factory=known_good_pins.Defaults)
+    own: tuple[str, ...] = ()
+    held: frozenset[str] = frozenset()
+    complete: bool = False
+    lock: bool = False
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    python: str = ""
+    base: Mapping[str, str] | None = None
+
+    @property
+    def pinned_versions(self) -> dict[str, str]:
+        """Return name -> version of the pins of the user or of a stack."""
+        return versions([*self.defaults.rows, *self.pins])
+
+    def solved(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
+        """Return the versions of all that is needed.
+
+        Args:
+            preferred: name -> version that is taken where it fits; otherwise what is installed.
+
+        Raises:
+            UserError: there are none, and why.
+        """
+        rows = [*self.pins, *self.defaults.rows]
+        free = [row for row in rows if name_of(row) not in self.fixed]
+        out = {*self.held, *self.fixed}
+        needed = [*free, *self.own]
+        build = self.defaults.build
+        pins = dict(row.split("==") for row in installed.pins())
+        present = pins if self.base is None else self.base
+        kept = [f"{name}=={version}" for name, version in {**present, **preferred}.items()]
+        compiled = _compile(needed, out, build, self.text, self.python, kept)
+        fixed_rows = {name_of(row): row for row in rows if name_of(row) in self.fixed}
+        pinned = sorted(map(name_of, self.pins))
+        rows_ = {**compiled, **fixed_rows}
+        return Resolved(rows_, self.notes, self.defaults.build, pinned, self.base)
+
+    @property
+    def text(self) -> str:
+        """In words."""
+        return " ".join([*self.pins, *self.defaults.rows])
+
+
+def versions(rows: Iterable[str]) -> dict[str, str]:
+    """Name -> version of the rows that name one."""
+    pinned = {}
+    for row in rows:
+        for part in Requirement(row).specifier:
+            if part.operator in ("==", "===") and not part.version.endswith("*"):
+                pinned[name_of(row)] = part.version
+    return pinned
+
+
+def another_torch(version: RequestedVersion) -> bool:
+    """Return whether a version cannot stand on what is installed, as it asks for another torch."""
+    return any(name_of(row) == "torch" and not installed.holds(row) for row in version.requirements)
+
+
+def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complete: bool) -> Problem:
+    """Return the requirements to resolve for a version that pins something."""
+    if version.base is not None:
+        python = python_in(version.base)
+        base = interpreters.versions(python)
+        return Problem(version.requirements, lock=bool(version.lock), python=python, base=base)
+    defaults = (
+        known_good_pins.defaults(version.requirements)
+        if version.lock is None
+        else known_good_pins.Defaults()
+    )
+    named = version.packages | {name_of(row) for row in defaults.rows}
+    if complete:
+        ours = (
+            dependencies.list_needed_on_another_python(named)
+            if version.python
+            else dependencies.own(adapters, named)
+        )
+        own = (*ours, *dependencies.list_framework_packages(adapters, named))
+        return Problem(
+            version.requirements,
+            defaults,
+            own,
+            complete=True,
+            lock=bool(version.lock),
+            python=version.python,
+        )
+    fixed_packages = dependencies.list_fixed_packages(adapters, named)
+    own = (
+        *dependencies.own(adapters, named),
+        *dependencies.list_requirements_of_fixed(fixed_packages, named),
+    )
+    pins = tuple(row for row in version.requirements if name_of(row) not in fixed_packages)
+    return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
+
+
+def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
+    """Resolve a version, and return the problem that was solved, relaxed as little as possible.
+
+    Raises:
+        UserError: what is pinned does not exist, or cannot stand together.
+    """
+    try:
+        if not requested.defaults.build:
+            return requested, requested.solved()
+    except installer.Unreachable:
+        raise
+    except UserError:
+        pass
+    # what has to be built is not built twice, to ask it what it needs
+    eased = _ease(requested, say)
+    try:
+        return eased, eased.solved()
+    except installer.Unreachable:
+        raise
+    except UserError as error:
+        why = str(error).partition("together: ")[2] or str(error)
+    least = replace(eased, own=(), notes=(f"not all that the suite needs fits: {why}",))
+    try:
+        return least, least.solved()
+    except UserError:
+        if not requested.lock:
+            raise
+    # a lock file is taken at its word
+    rows = {name_of(row): row for row in requested.pins}
+    noted = ("the pins of the lock file contradict each other, and are taken as they are",)
+    return least, Resolved(rows, noted, pinned=sorted(rows))
+
+
+def _ease(requested: Problem, say: cached_folders.Say) -> Problem:
+    """Write out the needs of pinned packages that other pins contradict.
+
+    Raises:
+        UserError: two pins of the user contradict each other.
+    """
+    pinned_versions = requested.pinned_versions
+    fixed, rows = {}, []
+    failed: UserError | None = None
+    for name in sorted(pinned_versions.keys() - {"torch"}):
+        row = f"{name}=={pinned_versions[name]}"
+        try:
+            needed = list(distribution_metadata.required(_distribution(name, row, requested, say)))
+        except installer.Unreachable:
+            raise
+        except UserError as error:
+            # one that contradicts another pin says more
+            failed = failed or error
+            continue
+        pinned = [(r, pinned_versions[_name(r)]) for r in needed if _name(r) in pinned_versions]
+        unfit = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
+        if not requested.lock:
+            _refuse(row, unfit, versions(requested.pins))
+        if unfit or wheels.mended(row, requested.python).exists():
+            fixed[name] = pinned_versions[name]
+            rows += [str(r) for r in needed if _name(r) not in pinned_versions]
+    if failed is not None:
+        raise failed
+    return replace(requested, fixed=fixed, own=(*requested.own, *rows))
+
+
+def _distribution(
+    package: str, row: str, requested: Problem, say: cached_folders.Say
+) -> importlib.metadata.Distribution:
+    if installed.holds(row):
+        return importlib.metadata.distribution(package)
+    folder = wheels.unpacked(row, requested.defaults.build, say, requested.python)
+    unpacked = distribution_metadata.in_folder(folder)
+    if package not in unpacked:
+        raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
+    return unpacked[package]
+
+
+def _refuse(row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
+    """Refuse a pin below what another pin needs; one above it may well run."""
+    for requirement, version in unfit:
+        if name_of(row) in pins and _name(requirement) in pins and _below(requirement, version):
+            raise UserError(
+                f"{row} needs {requirement}, and {_name(requirement)}=={version} is pinned: "
+                "leave one of the two out, or pin another version"
+            )
+
+
+def _below(requirement: Requirement, version: str) -> bool:
+    lower = [s.version for s in requirement.specifier if s.operator in (">=", ">", "~=", "==")]
+    try:
+        return any(Version(version) < Version(bound.removesuffix(".*")) for bound in lower)
+    except InvalidVersion:
+        return False
+
+
+def _name(requirement: Requirement) -> str:
+    return str(canonicalize_name(requirement.name))
+
+
+def _compile(
+    rows: Sequence[str],
+    out: Iterable[str],
+    tools: Sequence[str],
+    requested: str,
+    python: str,
+    preferred: Sequence[str],
+) -> dict[str, str]:
+    """Return the rows that the resolver finds, by name.
+
+    Args:
+        out: packages that are left out of the resolution.
+        preferred: ``name==version`` of what is taken where it fits.
+    """
+    with TemporaryDirectory(prefix="rlregress-resolve-") as name:
+        folder = Path(name)
+        input_path = wheels.written(folder / "given.in", rows)
+        never = wheels.written(folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)])
+        build = wheels.written(folder / "build.txt", tools)
+        # what a file holds already is kept where it fits
+        compiled = folder / "found.txt"
+        wheels.written(compiled, preferred)
+        command = [
+            "pip",
+            "compile",
+            input_path,
+            "-o",
+            str(compiled),
+            "--python",
+            python or sys.executable,
+        ]
+        options = ["--overrides", never, "-b", build, "--no-annotate", "--no-header"]
+        installer.run([*command, *options, "--no-strip-extras"], requested)
+        lines = compiled.read_text(encoding="utf-8").splitlines()
+    rows_found = [
+        line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "
+    ]
+    return {name_of(row): _bare(row) for row in rows_found}
+
+
+def _bare(row: str) -> str:
+    requirement = Requirement(row)
+    requirement.extras = set()
+    return str(requirement)

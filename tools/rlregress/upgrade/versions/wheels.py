@@ -1,0 +1,144 @@
+"""Install rows of ``name==version``, those whose metadata the installer refuses included.
+
+gym 0.21.0 for one: what it requires is misspelt in a place that concerns nobody. It is built by a
+pip that does not mind, and the copy in the cache is mended.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from packaging.utils import parse_wheel_filename
+
+from rlregress.errors import UserError
+from rlregress.upgrade.versions import (
+    cached_folders,
+    distribution_metadata,
+    installer,
+    interpreters,
+)
+
+#: the last pip that builds what has invalid metadata.
+_PIP = "pip==24.0"
+
+
+def install(
+    into: Sequence[str],
+    rows: Sequence[str],
+    build: Sequence[str],
+    say: cached_folders.Say,
+    python: str = "",
+) -> None:
+    """Install exactly some rows, and nothing that they need.
+
+    Args:
+        into: options that say where.
+        build: versions of the tools that build a package which is published as source only.
+        python: the interpreter for which; empty: the one that runs this.
+
+    Raises:
+        UserError: in one sentence, why it could not be done.
+    """
+    built = {row: [*mended(row, python).glob("*.whl")] for row in rows}
+    wheel_paths = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
+    with TemporaryDirectory(prefix="rlregress-install-") as folder:
+        tools = written(Path(folder) / "build.txt", build)
+        while True:
+            rows_path = written(
+                Path(folder) / "rows.txt", [wheel_paths.get(row, row) for row in rows]
+            )
+            requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", rows_path]
+            try:
+                installer.run(requested, " ".join(rows))
+                return
+            except installer.Unreadable as error:
+                if error.row in wheel_paths:
+                    raise
+                wheel_paths[error.row] = str(_mended(error.row, tools, say, python))
+
+
+def written(path: Path, rows: Sequence[str]) -> str:
+    """A file of requirements."""
+    path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
+    return str(path)
+
+
+def unpacked(row: str, build: Sequence[str], say: cached_folders.Say, python: str = "") -> Path:
+    """The folder with one package alone.
+
+    Raises:
+        UserError: in one sentence, why there is none.
+    """
+    folder = (
+        cached_folders.cache() / "packages" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
+    )
+
+    def make(target: Path) -> dict[str, str]:
+        into = ["--python", python or sys.executable, "--target", str(target)]
+        install(into, [row], build, say, python)
+        return {"package": row}
+
+    cached_folders.make_once(folder, make, say)
+    return folder
+
+
+def _mended(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
+    """A wheel of a package whose metadata is mended."""
+    folder = mended(row, python)
+
+    def make(target: Path) -> dict[str, str]:
+        say(f"building {row}")
+        uses = ["--python", python or sys.executable, "--with", _PIP]
+        command = ["run", "--no-project", "--isolated", *uses]
+        pip = ["python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(target), row]
+        # the only way to reach the environment that pip builds in
+        installer.run([*command, "--", *pip], row, {"PIP_CONSTRAINT": tools})
+        (wheel,) = target.glob("*.whl")
+        _mend(wheel)
+        return {"package": row}
+
+    cached_folders.make_once(folder, make, say)
+    return next(folder.glob("*.whl"))
+
+
+def mended(row: str, python: str = "") -> Path:
+    """Return the path of a package's wheel if its metadata had to be mended."""
+    return (
+        cached_folders.cache() / "wheels" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
+    )
+
+
+def _mend(wheel: Path) -> None:
+    """Rewrite what a wheel requires so that everyone can read it."""
+    name, version, _, _ = parse_wheel_filename(wheel.name)
+    with zipfile.ZipFile(wheel) as old:
+        content = {info: old.read(info) for info in old.infolist()}
+    texts = {info.filename.rpartition(".dist-info/")[2]: info for info in content}
+    if "METADATA" not in texts or "RECORD" not in texts:
+        raise UserError(f"{name} {version} was built without metadata: {wheel.name}")
+    rows = [_readable(x) for x in content[texts["METADATA"]].decode().splitlines()]
+    new = "\n".join(row for row in rows if row is not None).encode() + b"\n"
+    path = texts["METADATA"].filename
+    digest = base64.urlsafe_b64encode(hashlib.sha256(new).digest()).rstrip(b"=").decode()
+    recorded = content[texts["RECORD"]].decode().splitlines()
+    records = [f"{path},sha256={digest},{len(new)}" if path in r else r for r in recorded]
+    content[texts["METADATA"]] = new
+    content[texts["RECORD"]] = "\n".join([*records, ""]).encode()
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as mended:
+        for info, data in content.items():
+            mended.writestr(info, data)
+
+
+def _readable(line: str) -> str | None:
+    """A line of metadata; None: nobody can read it."""
+    key, _, row = line.partition(": ")
+    if key != "Requires-Dist":
+        return line
+    requirement = distribution_metadata.readable(row)
+    return None if requirement is None else f"{key}: {requirement}"
