@@ -13,7 +13,7 @@ from rlregress import evidence, frameworks, pytest_plugin
 from rlregress.catalogue import registry, requested_names
 from rlregress.catalogue.implementation import Implementation
 from rlregress.check import cell_selection
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables, injection
 from rlregress.model.fault_results import DETAILS
@@ -234,7 +234,7 @@ def test_the_folder_of_formulas_asks_every_detail():
 
 
 @pytest.mark.usefixtures("warm_python")
-def test_a_bare_pytest_writes_the_report_of_the_gate(tmp_path):
+def test_a_bare_pytest_writes_the_report_of_a_check(tmp_path):
     """Deselected details are reported as not checked, and the verdict is no 'holds'."""
     options = "tests_unit/test_sac.py -q --detail sac.critic_loss.scale --framework sb3"
     markers = ("-m", "sac and sb3 and not slow")
@@ -355,7 +355,7 @@ def test_a_long_run_ends_with_its_dearest_files(slowest, number, lines):
 def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp_path, monkeypatch):
     """The time left has no fresh seeds of a cell that was recorded with this torch."""
     selection = cell_selection.Selection("short", cells="sb3-ppo-Reacher-v4-short")
-    session = open_session(selection, 0, str(tmp_path), replay_seed=0)
+    session = Session(selection, 0, str(tmp_path), replay_seed=0)
     [replay] = session.replays.values()
     monkeypatch.setitem(replay.job.versions, "torch", torch)
     monkeypatch.setitem(replay.stored.versions, "torch", "2.13.0+cpu")

@@ -27,7 +27,7 @@ from rlregress.check import (
 )
 from rlregress.check.cell_selection import Selection
 from rlregress.check.machines import describe_other_machines
-from rlregress.check.session import Session, open_session
+from rlregress.check.session import Session
 from rlregress.check_options import PYTEST, CheckOptions
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
@@ -65,7 +65,7 @@ def build_selection(options: CheckOptions) -> Selection:
 
 def open_check_session(options: CheckOptions) -> Session:
     """Open the session of the options: trainings are checked, nothing is started."""
-    return open_session(
+    return Session(
         build_selection(options),
         options.seeds,
         options.store,

@@ -31,39 +31,6 @@ _ALL_GROUPS = ""
 _POLL_SECONDS = 1.0
 
 
-def open_session(
-    selection: Selection,
-    seeds: int,
-    store: str,
-    alpha: float = 0.05,
-    first_seed: int = FIRST_NEW_SEED,
-    pinned: bool = True,
-    one_look: bool = False,
-    replay_seed: int | None = None,
-    replays: str = "",
-) -> Session:
-    """Open the session that options describe. It is checked, and nothing is started.
-
-    Args:
-        seeds: new runs per cell, judged at one look; 0: those of the looks, or of the budget.
-        store: folder of run records; empty: ``runs/`` of the suite.
-        one_look: the gate of fixed size.
-        replay_seed: seed of the replayed stored run of each cell; -1: today's; None: no replays.
-        replays: folder of this session for the records of replays; empty: no replays.
-    """
-    return Session(
-        cells=choose_cells(selection),
-        store=open_store(store),
-        seeds=seeds or load_budget(selection.budget).seeds,
-        alpha=alpha,
-        pinned=pinned,
-        first_seed=first_seed,
-        sequential=not (one_look or seeds),
-        replay_seed=replay_seed,
-        replays=replays,
-    )
-
-
 def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
     """Raise UserError that names an option with an impossible number."""
     if not 1 <= seeds <= MAX_SEEDS:
@@ -75,6 +42,15 @@ def check_numbers(seeds: int, alpha: float, first_seed: int) -> None:
 
 class Session:
     """The trainings of one session and the data they are judged against.
+
+    A session is checked when it is made, and nothing is started.
+
+    Args:
+        seeds: new runs per cell, judged at one look; 0: those of the looks, or of the budget.
+        store: folder of run records; empty: ``runs/`` of the suite.
+        one_look: the gate of fixed size.
+        replay_seed: seed of the replayed stored run of each cell; -1: today's; None: no replays.
+        replays: folder of this session for the records of replays; empty: no replays.
 
     Attributes:
         cells: the trained cells; the error rate is controlled over all of them.
@@ -92,19 +68,23 @@ class Session:
 
     def __init__(
         self,
-        cells: list[Cell],
-        store: Store,
+        selection: Selection,
         seeds: int,
+        store: str,
         alpha: float = 0.05,
-        pinned: bool = True,
         first_seed: int = FIRST_NEW_SEED,
-        sequential: bool = False,
+        pinned: bool = True,
+        one_look: bool = False,
         replay_seed: int | None = None,
         replays: str = "",
     ) -> None:
+        cells = choose_cells(selection)
+        self.store = open_store(store)
+        session_budget = load_budget(selection.budget)
+        self._one_look_requested = bool(one_look or seeds)
+        seeds = seeds or session_budget.seeds
         check_numbers(seeds, alpha, first_seed)
-        session_budget = load_budget(cells[0].budget)
-        self.cells, self.store, self.first_seed = cells, store, first_seed
+        self.cells, self.first_seed = cells, first_seed
         self.alpha, self.pinned, self.judged = alpha, pinned, session_budget.judged
         self.stored: dict[Cell, Baseline] = {}
         self.bands: dict[Cell, Band] = {}
@@ -113,7 +93,7 @@ class Session:
         self._seconds: dict[Cell, float] = {}
         self._numbers: dict[str, Mapping[Quantity, float]] = {}
         baselines = baseline_runs.load_all_baselines()
-        max_seeds = max(seeds, SEQUENTIAL_LOOKS.max_runs) if sequential else seeds
+        max_seeds = seeds if self._one_look_requested else max(seeds, SEQUENTIAL_LOOKS.max_runs)
         for cell in cells:
             self._jobs[cell] = job_plan.plan_jobs(cell, range(first_seed, first_seed + max_seeds))
             job = self._jobs[cell][0]
@@ -127,9 +107,8 @@ class Session:
                 f"band, which takes {MIN_BAND_RUNS} new runs or more"
             )
         self.one_look_reason = self._explain_one_look()
-        self._one_look_requested = not sequential
-        allows_several = sequential and self.judged and not self.one_look_reason
-        self.looks: Looks = SEQUENTIAL_LOOKS if allows_several else single_look(seeds)
+        has_one_look = self._one_look_requested or not self.judged or self.one_look_reason
+        self.looks: Looks = single_look(seeds) if has_one_look else SEQUENTIAL_LOOKS
         for cell in cells:
             self._jobs[cell] = self._jobs[cell][: self.looks.max_runs]
         #: ids of cells -> the session without them, which caches its course

@@ -9,7 +9,7 @@ from rlregress.check.candidates import build_candidates
 from rlregress.check.cell_selection import Selection, describe_exclusions
 from rlregress.check.judging import count_awaited_runs
 from rlregress.check.proposals import propose_gates
-from rlregress.check.session import Session, open_session
+from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.model.planned_session import CellPlan, Gate, Makespan, SessionPlan
 from rlregress.model.quantities import RETURNS, quantity_of
@@ -27,15 +27,15 @@ def plan_session(
     workers: int = 1,
     replay_seed: int | None = None,
 ) -> SessionPlan:
-    """Return the plan of a session; see ``open_session``.
+    """Return the plan of a session; see ``Session``.
 
     Args:
         workers: number of parallel runs.
-        replay_seed: see ``open_session``.
+        replay_seed: see ``Session``.
         must_detect: share of the stored mean whose loss is to be detected with 80 % power.
 
     Raises:
-        UserError: as ``open_session``, and for a loss below the floor of the rules.
+        UserError: as ``Session``, and for a loss below the floor of the rules.
     """
     if must_detect is not None and must_detect <= Rules.floor:
         raise UserError(
@@ -43,7 +43,7 @@ def plan_session(
             "no gate "
             "calls a smaller drop regressed, however sure it is (docs/statistics.md, Floor)"
         )
-    session = open_session(selection, seeds, store, one_look=one_look, replay_seed=replay_seed)
+    session = Session(selection, seeds, store, one_look=one_look, replay_seed=replay_seed)
     awaited = count_awaited_runs(session)
     gates = build_candidates(session) if session.stored else ()
     measured = session.measured_seconds()

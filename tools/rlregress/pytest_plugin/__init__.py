@@ -234,9 +234,9 @@ def _selection(config: pytest.Config) -> Selection:
 def session_of(config: pytest.Config) -> Session:
     """Return the trainings that the options select, opened once; UserError if there are none."""
     if _SESSION not in config.stash:
-        from rlregress.check.session import open_session
+        from rlregress.check.session import Session
 
-        config.stash[_SESSION] = open_session(
+        config.stash[_SESSION] = Session(
             _selection(config),
             config.getoption("--seeds"),
             config.getoption("--store"),

@@ -9,7 +9,7 @@ import pytest
 
 from rlregress import frameworks
 from rlregress.check import cell_selection, check_run
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 from rlregress.check_options import CheckOptions
 from rlregress.cli import check as check_command
 from rlregress.cli import upgrade as upgrade_command
@@ -31,7 +31,7 @@ def judged(tmp_path, monkeypatch):
     def write_evidence(options):
         entries = simulated.detail_entries("no detail", options.frameworks)
         selected = (options.frameworks,) if options.frameworks else ()
-        session = open_session(cell_selection.Selection("short", selected), 0, "", 0.05, 1000)
+        session = Session(cell_selection.Selection("short", selected), 0, "", 0.05, 1000)
         for name in session.verdict_names():
             passed = {**cell(name, "holds"), "framework": session.find_framework(name)}
             entries.append({**passed, "tier": "performance"})
@@ -52,7 +52,7 @@ def test_every_installed_framework_has_a_verdict(judged):
     names = {adapter.full_name for adapter in frameworks.installed()}
     assert set(result["frameworks"]) == names == set(result["versions"])
     verdicts = {name: judgement["verdict"] for name, judgement in result["frameworks"].items()}
-    session = open_session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
+    session = Session(cell_selection.Selection("short"), 0, "", 0.05, 1000)
     trained = {session.find_framework(name) for name in session.verdict_names()}
     assert {"sb3", "torchrl"} <= trained
     expected = {name: "holds" if name in trained else "formulas hold" for name in names}
@@ -69,7 +69,7 @@ def read_files(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_gate_and_upgrade_keep_each_others_report(judged):
+def test_check_and_upgrade_keep_each_others_report(judged):
     """Both may lie in one folder; only the files of the check before are replaced."""
     _, report = judged("sb3")
     own = read_files(report)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rlregress.check import baseline_runs
 from rlregress.check.cell_selection import Selection
 from rlregress.check.machines import describe_other_machines
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 from rlregress.report import check_report, markdown_page
 from rlregress.report.html import check_page
 
@@ -22,7 +22,7 @@ def test_runs_of_another_class_of_machine_are_reported(tmp_path):
         for item in baseline_runs.load_all_baselines()
         if item.cell.id == "sb3-ppo-Hopper-v4-short"
     ]
-    session = open_session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
+    session = Session(Selection("short", cells=stored.cell.id), 4, str(tmp_path))
     stored_platform = dict(stored.platform)
     assert "instructions" not in stored_platform
     same = stored_platform | {"instructions": "AVX2"}

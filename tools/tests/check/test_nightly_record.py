@@ -11,7 +11,7 @@ import pytest
 
 from rlregress.check import cell_selection, nightly_record, nightly_trend, report_data
 from rlregress.check.judging import train_and_judge
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 from rlregress.errors import UserError
 from rlregress.evidence import to_plain
 from rlregress.inside import run_record
@@ -34,7 +34,7 @@ def gated(tmp_path):
     """Return a real session of one cell whose runs are in the store; its entries and result."""
     store = str(tmp_path / "runs")
     selection = cell_selection.Selection("short", ["sb3"], ["ppo"], ["Hopper-v4"])
-    session = open_session(selection, 3, store, 0.05, 1000, one_look=True)
+    session = Session(selection, 3, store, 0.05, 1000, one_look=True)
     (cell,) = session.cells
     rng = np.random.default_rng(0)
     stored = session.stored[cell].returns

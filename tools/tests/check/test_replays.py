@@ -12,7 +12,7 @@ import tomli_w
 from rlregress import evidence
 from rlregress.check import baseline_runs, cell_selection, outcome, replays
 from rlregress.check.cell_selection import Selection
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 from rlregress.check_options import CheckOptions
 from rlregress.errors import UserError
 from rlregress.inside import run_record
@@ -85,7 +85,7 @@ def trainings(tmp_path, monkeypatch):
 def session(trainings, tmp_path):
     """Return a session of the three cells that replays seed 1 of each."""
     selection, folder = Selection("short", cells=",".join(CELLS)), str(tmp_path / "replays")
-    return open_session(selection, 0, str(tmp_path / "runs"), replay_seed=1, replays=folder)
+    return Session(selection, 0, str(tmp_path / "runs"), replay_seed=1, replays=folder)
 
 
 @pytest.fixture
@@ -225,7 +225,7 @@ def test_a_seed_that_is_not_stored_is_one_sentence(trainings, tmp_path):
     """It names the option and the seeds that there are."""
     selection = Selection("short", cells=CELLS[0])
     with pytest.raises(UserError, match=r"--replay-seed is 7, expected a seed of .*: 0, 1, 2$"):
-        open_session(selection, 0, str(tmp_path / "runs"), replay_seed=7)
+        Session(selection, 0, str(tmp_path / "runs"), replay_seed=7)
 
 
 def test_each_day_replays_another_seed(trainings, tmp_path, monkeypatch):
@@ -250,7 +250,7 @@ def test_a_damaged_record_of_a_replay_is_one_sentence(trainings, tmp_path, damag
     path.write_text(path.read_text().replace(damage, damage.replace("4096", "-1") + "x", 1))
     selection = Selection("short", cells=CELLS[0])
     with pytest.raises(UserError, match="sb3-ppo-Reacher-v4-replay.toml"):
-        open_session(selection, 0, str(tmp_path / "runs"), replay_seed=0)
+        Session(selection, 0, str(tmp_path / "runs"), replay_seed=0)
 
 
 @pytest.mark.parametrize(

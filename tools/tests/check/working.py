@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rlregress.check import session_planning
 from rlregress.check.judging import train_and_judge, train_earlier_looks_or_explain
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 
 from .stored import edited_baseline
 
@@ -26,7 +26,7 @@ def work(session, jobs):
 
 def open_stored(selection, store, seeds=0, *options, **named):
     """Open a session of cells, with its runs below a folder."""
-    return open_session(selection, seeds, str(store), *options, **named)
+    return Session(selection, seeds, str(store), *options, **named)
 
 
 def plan(selection, store, seeds=0, **options):

@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 from rlregress.check.cell_selection import Selection
-from rlregress.check.session import open_session
+from rlregress.check.session import Session
 from rlregress.cluster import run_one, run_selection
 from rlregress.training import worker_launch
 from rlregress.training.store import Store
@@ -20,11 +20,11 @@ from rlregress.training.store import Store
 from .short_runs import jobs, write_listed
 
 
-def test_a_launch_has_the_runs_of_a_gate(tmp_path):
+def test_a_launch_has_the_runs_of_a_check(tmp_path):
     """The runs of a launch are those of the first look of a check with the same options."""
     selection = Selection("short", cells="sb3-ppo-*")
     manifest = run_selection.write_selection_manifest(selection, 0, 1000, Store(tmp_path))
-    session = open_session(selection, 0, str(tmp_path))
+    session = Session(selection, 0, str(tmp_path))
     first = [job for job in session.ordered_jobs() if session.run_index(job) < 5]
     assert {run.name for run in manifest.runs()} == {job.name for job in first}
     seconds = [run.seconds for run in manifest.runs()]
