@@ -73,7 +73,7 @@ def _by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
 
 def _by_probes(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     for name, framework_faults in _by_framework(faults).items():
-        say(f"{name}: {len(framework_faults)} faults; first, which probe reaches which line")
+        say(f"{name}: {len(framework_faults)} faults; measuring which lines each probe executes")
         yield from probe_server.probe(name, framework_faults, workers)
 
 

@@ -104,7 +104,9 @@ def trace_faults(
             if not seeded[n].detected_by and not seeded[n].misfit:
                 seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded)
-        say(f"{detected} of {len(seeded)} faults seen, each in at most {min(end, most)} trainings")
+        say(
+            f"{detected} of {len(seeded)} faults detected, in up to {min(end, most)} trainings each"
+        )
         begin, end = end, 2 * end + 1
     return seeded
 

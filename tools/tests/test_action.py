@@ -77,7 +77,7 @@ def _judge(
     )  # fmt: skip
 
 
-def test_the_gate_of_the_action_gets_its_arguments(action, tmp_path):
+def test_the_check_of_the_action_gets_its_arguments(action, tmp_path):
     """Words in quotes stay together, nothing in them is run, and the exit code is the gate's."""
     programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     process = _judge(action, "--framework 'sb3 $(touch here)' --budget smoke", tmp_path, programs)
@@ -87,7 +87,7 @@ def test_the_gate_of_the_action_gets_its_arguments(action, tmp_path):
     assert not (tmp_path / "here").exists()
 
 
-def test_arguments_of_the_action_that_cannot_be_read_start_no_gate(action, tmp_path):
+def test_arguments_of_the_action_that_cannot_be_read_start_no_check(action, tmp_path):
     """A quote that is never closed is one sentence, and no gate without any arguments."""
     # without a gate among the programs: one that is started by mistake trains for hours
     (tmp_path / "python").symlink_to(sys.executable)

@@ -62,7 +62,7 @@ def test_a_full_output_is_one_sentence(words, tmp_path):
     assert process.returncode == 2
     assert process.stderr == (
         "rlregress: the output of the command cannot be written: No space left on device; "
-        "expected an output with room\n"
+        "free space, or write elsewhere\n"
     )
 
 

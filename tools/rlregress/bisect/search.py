@@ -104,8 +104,7 @@ class Search:
                 self.symptom.name, self.symptom.candidate_names(self._ends[new.text])
             )
             raise UserError(
-                f"neither {old.text} nor {new.text} has what is looked for, {self.symptom.title}; "
-                f"{suggestion}"
+                f"{self.symptom.title} is neither in {old.text} nor in {new.text}; {suggestion}"
             )
         self._asked = {scope: ends[0][scope] for scope in ends[0].keys() & ends[1].keys()}
         if not self._asked:
@@ -159,8 +158,7 @@ class Search:
             answers = [", ".join(sorted(scope_values.values())) for scope_values in (before, value)]
             raise UserError(
                 f"{candidate.text} does not repeat itself: {answers[0]}, then {answers[1]}; "
-                "expected "
-                f"that the {self.symptom.title} is decided by the version alone"
+                f"expected the same {self.symptom.title} each time"
             )
 
     def remove(self, checked: Checked) -> None:
@@ -430,9 +428,8 @@ def _check_environments(
         if search.value(own) != search.value(built):
             answer = search.skipped.get(own.text, "it answers otherwise")
             raise UserError(
-                f"{end.text} is not what the versions of its packages make: {answer}; a search "
-                "over "
-                "releases would miss what differs: look for what was changed in it by hand"
+                f"{end.text} differs from a new installation of the same versions: {answer}; no "
+                "release has that change, so look for files that were edited there"
             )
 
 

@@ -164,7 +164,9 @@ def _version(package: str, text: str) -> Version:
     try:
         return Version(text)
     except InvalidVersion:
-        raise UserError(f"{package}=={text} is no version that can be put in an order") from None
+        raise UserError(
+            f"{package}=={text} is no valid version; expected one such as 2.9.2"
+        ) from None
 
 
 def find_repository_folder(repository: str) -> Path:

@@ -198,7 +198,9 @@ class Implementation:
         """
         __tracebackhide__ = True
         if answer.detail != self.detail.id:
-            raise UserError(f"{self.detail.id}: this is an answer to {answer.detail}")
+            raise UserError(
+                f"{self.detail.id}: the answer is that of {answer.detail}; pass one of this detail"
+            )
         documented = self._require_expectation(answer)
         probe_inputs = self._replace_inputs(answer.inputs)
         numbers = self._check_stated_numbers(answer, variants, probe_inputs.error_scales())

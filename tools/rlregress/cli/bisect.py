@@ -48,7 +48,7 @@ def bisect(
         str | None, typer.Option(metavar="FOLDER", help="Search its commits; OLD is one.")
     ] = None,
     first_parent: Annotated[
-        bool, typer.Option("--first-parent", help="Of merges, search one side alone.")
+        bool, typer.Option("--first-parent", help="Follow only the first parent of a merge.")
     ] = False,
     pins: Annotated[
         str, typer.Option("--with", metavar="PINS", help="What each commit of --repo runs on.")

@@ -64,8 +64,8 @@ class _Stream:
         except OSError as error:
             self._discard_output()
             self.failed = UserError(
-                f"the output of the command cannot be written: {error.strerror}; expected an "
-                "output with room"
+                f"the output of the command cannot be written: {error.strerror}; free "
+                "space, or write elsewhere"
             )
             raise self.failed from None
 

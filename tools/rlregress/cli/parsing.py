@@ -73,7 +73,7 @@ class Command(TyperCommand):
         refuse_empty(args)
         for argument in args:
             if any("\ud800" <= character <= "\udfff" for character in argument):
-                raise UserError(f"{ascii(argument)} is not UTF-8; expected text that is")
+                raise UserError(f"{ascii(argument)} is not UTF-8; expected UTF-8 text")
         if self.row.raw:
             ctx.meta[_SCRIPT] = args
             if args != ["--help"]:

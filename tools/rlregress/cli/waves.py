@@ -42,7 +42,7 @@ def run(waves: Waves) -> int:
     """Do or submit the runs of the next waves, and judge after each, until there is a verdict.
 
     Returns:
-        The exit code of the check; 75 while a wave goes on: call again; 1 if runs failed.
+        The exit code of the check; 75 while a wave is not done; 1 if runs failed.
     """
     # before hours of training, not after them
     check_writable(waves.options.report, "the report")
@@ -50,7 +50,9 @@ def run(waves: Waves) -> int:
     many_runs.print_line(f"waves: {session.describe()}")
     with _hold_waves(session, waves.wait) as holder:
         if holder:
-            many_runs.print_line(f"{holder} does these runs; call again for the verdict")
+            many_runs.print_line(
+                f"{holder} is doing these runs; run the command again for the verdict"
+            )
             return run_one.RESUMABLE
         code = _do_wave(waves, session)
         return check.judge(waves.options) if code is None else code
@@ -124,7 +126,9 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
     if waves.site is not None:
         _submit(waves, session, wave)
         if not waves.wait:
-            many_runs.print_line(f"wave {wave.number} goes on: call again for the verdict")
+            many_runs.print_line(
+                f"wave {wave.number} is not done; run the command again for the verdict"
+            )
             return run_one.RESUMABLE
         _wait(session, wave)
         return None

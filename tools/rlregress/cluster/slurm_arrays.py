@@ -359,8 +359,8 @@ def _build_script(manifest: Manifest, store: Store, site: Site, piece: Piece) ->
         text.encode()
     except UnicodeEncodeError:
         raise UserError(
-            "a script for Slurm would not be UTF-8; expected paths of Python, PYTHONPATH and "
-            "--sbatch that are"
+            "a script for Slurm would not be UTF-8; expected UTF-8 in the paths of Python, in "
+            "PYTHONPATH and in --sbatch"
         ) from None
     return Script(name, text, runs)
 

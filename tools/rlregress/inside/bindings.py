@@ -356,7 +356,9 @@ def _find_definitions(package: str, differing: set[str]) -> Iterator[_Definition
             elif _names(methods.without_annotations(node.args)) & differing:
                 yield module, name, node
             if any(_names(head) & differing for head in heads):
-                raise Misfit(f"{name} is decorated with, or derived from, what is made of them")
+                raise Misfit(
+                    f"{name} is decorated with, or derived from, one of the changed values"
+                )
 
 
 def _names(expression: ast.AST) -> set[str]:
@@ -378,7 +380,7 @@ def _find_functions(
     referrers = gc.get_referrers(vars(module))
     functions = [x for x in referrers if type(x) is types.FunctionType and _place(x) == place]
     if not functions:
-        raise Misfit(f"{name}, which has a default that is made of them, is not in memory")
+        raise Misfit(f"{name}, which has a changed value as a default, is not in memory")
     return functions
 
 
@@ -513,7 +515,7 @@ def _values(
         # statements of either version, which the user has named
         exec(compile(ast.Module(body, []), "<bound>", "exec"), vars(made), own)  # noqa: S102
     except Exception as why:  # whatever they are made of
-        raise Misfit(f"the values of {piece} cannot be had: {why}") from None
+        raise Misfit(f"the values of {piece} cannot be computed: {why}") from None
     return {name: own[name] for name in wanted if name in own}
 
 

@@ -314,9 +314,9 @@ class Examiner:
         cells = {n: captured[n] for n in code.co_freevars if n in captured}
         other_code, defaults = swap.other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
-            raise Misfit(f"{name} refers to variables around it that are not there yet")
+            raise Misfit(f"{name} uses variables of an enclosing function that have no value yet")
         if any(map(_sets_outer_variables, (code, other_code))):
-            raise Misfit(f"{name} sets variables around it, which have no copy")
+            raise Misfit(f"{name} sets variables of an enclosing function, which cannot be copied")
         if bound and defaults == (None, None):
             defaults = bindings.defaults_of(code, bound)
 
@@ -490,9 +490,9 @@ def _own_arguments(
     if _variadic(takes) != _variadic(captured):
         raise Misfit("the two versions take other arguments")
     if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
-        raise Misfit(f"the old code takes an argument more, {missing[0]}")
+        raise Misfit(f"the old code takes one more argument, {missing[0]}")
     if added := [n for n in arguments if n not in takes and n not in left_out]:
-        raise Misfit(f"the new code is given an argument more, {added[0]}")
+        raise Misfit(f"the new code takes one more argument, {added[0]}")
     return {
         name: value
         for name, value in old_defaults.items()

@@ -26,7 +26,7 @@ def versions(adapter: Adapter) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             # a package of an extra may be missing: what needs it is not trained
             if package not in EXTRAS:
-                raise UserError(f"trainings need more: {not_installed(package)}") from None
+                raise UserError(f"nothing can be trained: {not_installed(package)}") from None
     return dict(sorted(by_name.items()))
 
 

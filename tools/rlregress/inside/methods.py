@@ -40,7 +40,7 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defau
         _inner(texts, name)
         return None
     if decorated_otherwise(name, texts):
-        raise Misfit(f"{name} is decorated otherwise")
+        raise Misfit(f"{name} has other decorators")
     if len(now) != 1 or _takes(now[0]) == _takes(then[0]):
         return None
     return evaluate_defaults(module, name, then[0])
@@ -62,7 +62,7 @@ def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> D
         # defaults of a function of the other version
         function = eval(compile(ast.fix_missing_locations(expression), "<defaults>", "eval"), names)  # noqa: S307
     except Exception as why:  # whatever they are made of
-        raise Misfit(f"the defaults of {name} cannot be had: {why}") from None
+        raise Misfit(f"the defaults of {name} cannot be computed: {why}") from None
     return function.__defaults__, function.__kwdefaults__
 
 

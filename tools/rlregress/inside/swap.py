@@ -158,7 +158,7 @@ def other_code(
     imported = _find(change["file"], change["text"], roots)
     fitting, texts = _fitting_codes(imported, name), imported.texts
     if _key(code) not in fitting:
-        raise Misfit(f"{name} of {imported.file} is made in more than one way")
+        raise Misfit(f"{name} of {imported.file} has several definitions at run time")
     methods.lend(imported.module, name, texts, imported.path)
     own, other = (methods.defaults(imported.module, name, pair) for pair in (texts[::-1], texts))
     return fitting[_key(code)], (own, other)
@@ -182,7 +182,7 @@ def _replace_method(imported: _Imported, name: str) -> bool:
         else:
             methods.take_away(imported.module, name)
     except Exception as why:  # whatever its decorators and defaults raise
-        raise Misfit(f"{name} of {imported.file} as a whole: {why}") from None
+        raise Misfit(f"{name} of {imported.file} cannot be replaced: {why}") from None
     return True
 
 
@@ -204,10 +204,10 @@ def _fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]
         raise Misfit(f"there is no {name} in {imported.file}")
     # of one name are a property and its setter
     if len(old) != len(new):
-        raise Misfit(f"{name} is not there as many times as in the other code")
+        raise Misfit(f"{name} has more or fewer definitions in the other code")
     pairs = list(zip(old, new, strict=True))
     if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in pairs):
-        raise Misfit(f"{name} refers to other variables around it")
+        raise Misfit(f"{name} uses other variables of an enclosing function")
     return {_key(old_code): new_code for old_code, new_code in pairs}
 
 

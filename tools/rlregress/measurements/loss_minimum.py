@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-#: every distance function is quadratic within 1, and this far from the target on both sides
+#: distance from the target, above and below it: every distance function is quadratic within 1
 _DISTANCE = 0.25
 #: a norm that no clip lets through
 _UNCLIPPED = 100.0

@@ -49,7 +49,7 @@ _KINDS = {
     "optimiser": "the optimiser made a different step from the same gradient and learning rate",
     "parameters": "the parameters were changed outside of the optimiser",
     "target update": "other values were written in place, as in an update of target networks",
-    "order": "the two sides do different things, or do them in another order",
+    "order": "the two versions do different things, or do them in another order",
     "interface": "other names, types or shapes are returned",
     "logs": "the training is the same, but something else is logged",
     "module": "the training is the same, but a module returns something else",

@@ -37,7 +37,7 @@ class Absent:
     def _refuse(self, *_: Any, **__: Any) -> Any:
         if broken(self._error, self._name):
             raise self._error
-        raise Unsupported(f"{self._name} is not to be had: {self._error}") from self._error
+        raise Unsupported(f"{self._name} is not available: {self._error}") from self._error
 
     __call__ = __iter__ = __instancecheck__ = __subclasscheck__ = _refuse
     __enter__ = __exit__ = __contains__ = __len__ = _refuse

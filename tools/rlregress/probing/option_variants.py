@@ -232,7 +232,7 @@ class Tables:
             for name, call in sorted(self.calls(part, seed).items()):
                 outputs.update(events_of(name, call()))
         if not outputs:
-            raise Unsupported(f"this version has nothing of {part}")
+            raise Unsupported(f"this version has no class or function of {part}")
         return outputs
 
 
@@ -325,7 +325,7 @@ def events_of(name: str, value: Any) -> dict[str, Any]:
     if not isinstance(value, Items):
         return {} if _lacks(value) else {name: value}
     items = {f"{name}: {label}": item for label, item in value.items() if not _lacks(item)}
-    # the call by itself, so that items on one side and an error on the other are a difference
+    # the call by itself, so that items in one version and an error in the other are a difference
     return {name: "items", **items}
 
 

@@ -22,7 +22,7 @@ def after_probe(differing: Sequence[str]) -> str:
     """
     if differing:
         id = differing[0].split()[0]
-        return f"See what is documented of it, and what follows: rlregress details {_quoted(id)}"
+        return f"Read its documentation and its consequences: rlregress details {_quoted(id)}"
     return "Judge behaviour and returns too: rlregress check"
 
 
@@ -42,7 +42,7 @@ def after_trace(output: Path, repeats: bool) -> str:
 def after_diff(diverged: bool) -> str:
     """Suggest the next step after comparing two traces."""
     if diverged:
-        return "See which change of the framework does it: rlregress upgrade OLD NEW"
+        return "Find the change of the framework that causes it: rlregress upgrade OLD NEW"
     return "Nothing: both have the same results."
 
 
@@ -76,12 +76,12 @@ def after_golden_difference(
     if result.is_same:
         # equal results show nothing about code that the script does not execute
         if old:
-            return f"See what this script does not execute of the changed packages: {upgrade}"
+            return f"See which changed code this script does not execute: {upgrade}"
         return f"Record again, to compare later runs with the present code: {record_command}"
     if old:
         script_ = f"--script {_quoted(script)}{arguments_text}"
-        return f"See which change of the packages does it: {upgrade} {script_}"
-    return f"Read what changed in these files; if it is meant, record again: {record_command}"
+        return f"Find the change of the packages that causes it: {upgrade} {script_}"
+    return f"Read the changes in these files; if they are intended, record again: {record_command}"
 
 
 def after_launch(store: Path) -> str:

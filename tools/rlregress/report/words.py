@@ -71,9 +71,9 @@ def critic(measured: Mapping[str, Any] | None) -> str:
     if measured is None:
         return ""
     if not measured.get("finite", True):
-        return ", critic: values that are not finite"
+        return ", critic: its values are not finite"
     if measured.get("explained_variance") is None:
-        return ", critic: returns that do not vary"
+        return ", critic: the returns do not vary"
     return (
         f", critic: explained variance {measured['explained_variance']:.2f}, "
         f"bias {measured['bias']:+.2f}"

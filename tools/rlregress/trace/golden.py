@@ -487,7 +487,7 @@ def _differing_checkpoints(
 def _table_differences(
     old: Mapping[str, str], new: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Return the differences of two tables; each side is empty where it has no entry."""
+    """Return the differences of two tables; empty where a table has no entry."""
     names = dict.fromkeys([*old, *new])
     pairs = {name: (old.get(name, ""), new.get(name, "")) for name in names}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

@@ -1,1 +1,1 @@
-"""An upgrade judged: the old version beside the new one, what changed, where, and whether it matters."""
+"""Upgrades: what changed between two versions, where, and whether it matters."""

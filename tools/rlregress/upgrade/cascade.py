@@ -92,8 +92,8 @@ def run(
     adapters = affected.adapters(*versions, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
         raise UserError(
-            f"no framework here differs between {options.old} and {options.new}, so that nothing "
-            f"loads {options.checkpoint}; name another version"
+            f"no installed framework differs between {options.old} and {options.new}, so "
+            f"{options.checkpoint} is not loaded; name another version"
         )
     if not adapters and options.script is None:
         distributions = closures.on_path(current_runtime("installed"))
@@ -280,7 +280,7 @@ def _open_work_folders(
             version_folder.mkdir(parents=True, exist_ok=True)
         trace_count = len(list(folder.glob("*/*.trace")))
         if trace_count:
-            options.say(f"going on from an interrupted upgrade: {trace_count} traces are kept")
+            options.say(f"continuing an interrupted upgrade: {trace_count} traces are kept")
         try:
             yield pair
         except OutOfTime:

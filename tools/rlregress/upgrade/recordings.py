@@ -231,9 +231,11 @@ def _repeat(
             for both in repetitions.values()
         )
         sentence = (
-            f"{noisy} of {len(repetitions)} do not" if noisy else "all do: no difference is noise"
+            f"{noisy} of {len(repetitions)} differ from their repetition"
+            if noisy
+            else "all equal their repetition: no difference is noise"
         )
-        options.say(f"do they repeat themselves? {sentence}")
+        options.say(sentence)
     return repetitions
 
 
@@ -297,8 +299,7 @@ def find_culprits(
     parted = [t for t in traced if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
     if parted and differing:
-        subject = "a training differ" if len(parted) == 1 else f"{len(parted)} trainings differ"
-        options.say(f"looking for the functions that make {subject}")
+        options.say(f"searching for culprits; diverging trainings: {len(parted)}")
     if parted:
         progress.begin(culprit_search.STAGE)
     culprits_by_training = culprit_search.search_culprits(

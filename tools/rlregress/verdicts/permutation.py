@@ -133,7 +133,9 @@ def permutation_p_values(
     after = np.sort(np.asarray(new, dtype=np.float64), axis=1)
     m, n = before.shape[1], after.shape[1]
     if m < 1 or n < 1:
-        raise UserError(f"{m} stored and {n} new returns cannot be compared: each needs one.")
+        raise UserError(
+            f"{m} stored and {n} new returns cannot be compared: each needs at least one."
+        )
     pooled = np.concatenate([before, after], axis=1)
     if not np.isfinite(pooled).all():
         raise UserError("a return is not a finite number: failed runs must be replaced first.")

@@ -72,7 +72,7 @@ def test_a_fault_that_no_training_enters_is_not_judged(monkeypatch):
     assert result.runs > 0, result
 
 
-def test_what_a_gate_said_is_told_with_its_cost():
+def test_the_verdict_of_a_gate_is_printed_with_its_cost():
     """The verdict of each cell, runs and minutes; a gate that could not judge is told apart."""
     cell = {
         "verdict": "regressed", "stored_mean": 200.0, "new_mean": 100.0, "scale": 200.0,

@@ -103,7 +103,7 @@ def test_a_training_that_ends_in_an_error_has_detected_the_fault():
 
 def test_a_fault_that_cannot_be_injected_is_neither_detected_nor_missed():
     """Why it does not fit is kept."""
-    why = "rlregress.inside.swap.Misfit: train refers to other variables around it"
+    why = "rlregress.inside.swap.Misfit: train uses other variables of an enclosing function"
     results, turns = inject(
         {"sac": trace(3), "td3": trace(3, count=2)}, {("sac", 3): failed(f"Traceback\n{why}\n")}
     )

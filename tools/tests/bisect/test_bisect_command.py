@@ -301,7 +301,7 @@ def test_a_public_name_is_found_by_any_of_its_paths(bisect, tmp_path, name):
 def test_what_neither_end_has_is_refused(bisect, tmp_path, monkeypatch):
     """A slip of the pen is no name that stays the same; and no checkout hides every commit."""
     repository = make_repository(tmp_path / "toy", [source(n) for n in (1, FAULT)])
-    with pytest.raises(UserError, match="neither .* has what is looked for, .*did you mean 'toy"):
+    with pytest.raises(UserError, match="is neither in .* nor in .*; did you mean 'toy"):
         bisect(repository, "main~1", "main", "--name", "toy.valu")
     monkeypatch.chdir(repository)
     with pytest.raises(UserError, match="holds 'toy', which Python may import in place of"):

@@ -133,7 +133,7 @@ def test_what_is_no_interpreter_is_refused_in_one_sentence(bisect, tmp_path):
         path.chmod(0o755)
     for python, sentence in (
         (str(tmp_path / "none"), "cannot be run: .*No such file"),
-        (str(fake), "is no Python that can be used: nonsense"),
+        (str(fake), "cannot be used as Python: nonsense"),
         (str(old), "that is Python 3.8.18; expected the version or the path of a Python that is"),
         ("1.4", "is '1.4', which is not found here"),
     ):

@@ -239,7 +239,7 @@ def test_an_answer_to_another_detail_is_an_error(ours):
     """Numbers that happen to fit are not an answer."""
     implementation = ours()
     answer = replace(_errors_of_2_and_3(implementation), detail="td3.critic_loss.scale")
-    with pytest.raises(UserError, match="this is an answer to td3.critic_loss.scale"):
+    with pytest.raises(UserError, match="the answer is that of td3.critic_loss.scale"):
         implementation.assert_documented(answer, half=6.5, none=13.0)
 
 

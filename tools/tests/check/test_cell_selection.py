@@ -123,7 +123,7 @@ def test_hyperparameters_of_one_frameworks_code_are_not_shared():
     assert {"policy_gain", "value_gain"} <= read_hyperparameters("torchrl")["ppo"].keys()
 
 
-def test_a_gate_hands_the_set_to_its_trainings(tmp_path):
+def test_a_check_hands_the_set_to_its_trainings(tmp_path):
     """The command that does the work trains with the set that the check was asked for."""
     words = check_run.build_pytest_command(CheckOptions(tmp_path, hyperparameters="original"))
     assert words[words.index("--hyperparameters") + 1] == "original"

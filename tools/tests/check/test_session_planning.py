@@ -192,7 +192,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
 
 
 @pytest.mark.nightly
-def test_a_plan_leaves_a_gate_that_has_begun_for_fresh_seeds_alone(
+def test_a_plan_leaves_a_check_that_has_begun_for_fresh_seeds_alone(
     stored_selection, trained, tmp_path, command
 ):
     """Another gate may detect the drop, with runs of fresh seeds."""
@@ -226,7 +226,7 @@ GATE = "next: rlregress check --budget short --framework sb3 --algorithm ppo"
                f"{GATE} --environment Hopper-v4 --single-look"),
               (["--must-detect", "20%"], f"{GATE} --seeds 5"), ([], GATE)]),
 )  # fmt: skip
-def test_a_plan_ends_in_the_gate_that_it_plans(command, options, following):
+def test_a_plan_ends_in_the_check_that_it_plans(command, options, following):
     """The last line repeats the options, or those of the cheapest sufficient gate."""
     code, output, _ = command("plan", "--framework", "sb3", "--algorithm", "ppo", *options)
     assert (code, output.splitlines()[-1]) == (0, following)

@@ -174,7 +174,9 @@ def test_new_processes_have_seeds_of_their_own(name, monkeypatch):
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"benchmarks": [{"extra_info": {"cpu": 3}}]}'])
-def test_a_gate_says_a_damaged_file_before_it_trains(name, folder, tmp_path, monkeypatch, content):
+def test_a_check_names_a_damaged_file_before_it_trains(
+    name, folder, tmp_path, monkeypatch, content
+):
     """A damaged or empty file is one sentence with the next step, before anything runs."""
     monkeypatch.setattr(check_run, "run_check", lambda options: pytest.fail("it ran"))
     stored_throughput.throughput_path(name).write_text(content)
@@ -226,7 +228,7 @@ def test_the_report_has_throughput_and_its_verdict():
     assert "would detect a change of 12% with 80 % power" in text
 
 
-def test_a_gate_measures_throughput_only_on_request(tmp_path):
+def test_a_check_measures_throughput_only_on_request(tmp_path):
     """Its session leaves the file out, and a second one, without other processes, runs it."""
     options = CheckOptions(report=tmp_path, frameworks="some", throughput=True)
     first = check_run.build_pytest_command(options)

@@ -96,7 +96,9 @@ def test_killed_at_any_moment_a_nightly_says_the_same(tmp_path):
             second = run_line(line, copy)
             assert second.returncode == 75, second.stderr
             assert f"process {process.pid} on " in second.stdout
-            assert second.stdout.endswith(" does these runs; call again for the verdict\n")
+            assert second.stdout.endswith(
+                " is doing these runs; run the command again for the verdict\n"
+            )
         finally:
             process.kill()
             process.wait()
@@ -130,7 +132,7 @@ def test_a_nightly_on_slurm_is_called_until_it_has_a_verdict(tmp_path):
         assert first.returncode == 75, first.stdout + first.stderr
         assert "wave 1 of at most 3: 5 runs of 1 undecided cells, 5 of them to do" in first.stdout
         assert "submitted: 5 runs" in first.stdout
-        assert "wave 1 goes on: call again for the verdict" in first.stdout
+        assert "wave 1 is not done; run the command again for the verdict" in first.stdout
 
         # one is looked at while it runs, one is killed
         slow, killed = copy.jobs(range(1000, 1002))

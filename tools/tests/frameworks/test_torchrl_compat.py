@@ -85,7 +85,7 @@ def test_a_name_that_is_nowhere_is_absent(monkeypatch):
     monkeypatch.setitem(api._PLACES, "NoSuchLoss", ("torchrl.objectives",))
     assert absent(api.NoSuchLoss)
     monkeypatch.delitem(vars(api), "NoSuchLoss")
-    with pytest.raises(Unsupported, match="objectives.NoSuchLoss is not to be had: torchrl .* has"):
+    with pytest.raises(Unsupported, match="objectives.NoSuchLoss is not available: torchrl .* has"):
         api.NoSuchLoss()
 
 

@@ -97,9 +97,9 @@ def test_a_probe_that_needs_nothing_absent_answers(adapter):
 @pytest.mark.parametrize(
     ("id", "words"),
     [
-        ("a.gone", "_framework.Gone is not to be had: cannot import 'Gone'"),
-        ("a.derived", "_framework.Gone is not to be had"),
-        ("a.also", "_framework.gone.also.deeper is not to be had: No module named"),
+        ("a.gone", "_framework.Gone is not available: cannot import 'Gone'"),
+        ("a.derived", "_framework.Gone is not available"),
+        ("a.also", "_framework.gone.also.deeper is not available: No module named"),
     ],
 )
 def test_a_probe_names_the_missing_object(adapter, id, words):
@@ -120,7 +120,7 @@ def test_a_family_that_cannot_be_imported_has_the_probes_that_it_names(adapter):
     probes = _load(adapter, "hasty")
     assert set(probes) == {"c.one", ("c.two", "trainer")}
     for probe in [*probes.values()] * 2:
-        with pytest.raises(Unsupported, match="gone.also is not to be had"):
+        with pytest.raises(Unsupported, match="gone.also is not available"):
             probe({})
 
 
@@ -151,7 +151,7 @@ def test_an_absent_object_is_recognised(adapter):
     assert families.absent(gone)
     assert not families.absent(1)
     for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
-        with pytest.raises(Unsupported, match="some.thing is not to be had: lost"):
+        with pytest.raises(Unsupported, match="some.thing is not available: lost"):
             use()
 
 

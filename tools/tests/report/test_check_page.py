@@ -141,7 +141,7 @@ def test_an_inconclusive_night_says_how_many_seeds_would_decide(night, tmp_path,
     assert "rlregress plan --must-detect 50% --framework sb3" in card
 
 
-def test_a_gate_that_could_not_judge_names_the_missing_parts(night, capsys):
+def test_a_check_that_could_not_judge_names_the_missing_parts(night, capsys):
     """Details of GAE that nobody asked, and a test that could not be set up."""
     broken = {**failed("a file is gone", "tests_unit/test_b.py::test_b"), "outcome": "error"}
     code, text, _ = night(without="gae.", further_entries=[broken])

@@ -259,7 +259,7 @@ def test_what_cannot_be_put_back_says_so(case, import_text):
 def test_a_value_that_cannot_be_had_is_no_evidence(module):
     """The other version computed it from something that is missing."""
     other = OLD.replace("_HIGH = 2", "_HIGH = absent()")
-    with pytest.raises(Misfit, match="cannot be had: name 'absent' is not defined"):
+    with pytest.raises(Misfit, match="cannot be computed: name 'absent' is not defined"):
         bindings.find_other_bindings(module, MODULE, (NEW, other))
 
 

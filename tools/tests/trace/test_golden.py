@@ -232,7 +232,7 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
     )
     moved = step(versions={**content["versions"], "torch": "1.13.1"})
     assert moved == (
-        "See what this script does not execute of the changed packages: "
+        "See which changed code this script does not execute: "
         "rlregress upgrade torch==1.13.1 installed"
     )
 
@@ -348,7 +348,7 @@ def test_a_golden_file_on_the_command_line(command, tmp_path, monkeypatch):
     assert out.startswith("same to the bit: 6 environment steps")
     for change, expected, words in (
         ((".mean()\n", ".mean() * 2\n"), 1, ("differs at event ", "train.py: loss_of, lines",
-                                            "next: Read what changed in these files")),
+                                            "next: Read the changes in these files")),
         (("torch.manual_seed(1)", "torch.seed()"), 3, ("does not repeat itself",)),
     ):  # fmt: skip
         script.write_text(changed(change))

@@ -286,7 +286,7 @@ def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
     assert comparison.interface is None
 
 
-def test_what_only_one_side_watches_is_left_out():
+def test_methods_that_only_one_version_records_are_left_out():
     """A method that one release does not have, or a loss module, changes nothing by itself."""
     old = build_trace("bobo", range(4))
     output = replace(old.events[0], kind="output", name="VecEnv.reset")

@@ -203,7 +203,7 @@ def test_a_method_does_not_take_the_place_of_what_objects_hold(package):
     assert module(package).Agent().train(3) == 2 * 4 * 3
 
 
-def test_a_property_of_this_side_does_not_hide_what_the_other_code_sets(package):
+def test_a_property_of_the_running_version_does_not_hide_an_attribute_of_the_other_code(package):
     """It goes; one that has a setter, or that the other code has, too, stays."""
     path = package / "agent.py"
     old = """class Agent:
@@ -324,10 +324,10 @@ MISFITS = {
     "one that the other text lacks": (
         "counter", "def counter", "def other", "there is no counter"),
     "another decorator": (
-        "counter", "def counter", "@functools.cache\ndef counter", "is decorated otherwise"),
+        "counter", "def counter", "@functools.cache\ndef counter", "has other decorators"),
     "other arguments inside a function": (
         "counter.following", "following(x):", "following(x, y=1):", "takes other arguments"),
-    "defaults that cannot be had": (
+    "defaults that cannot be computed": (
         "Agent.fixed", "x, by=3", "x, by=gone", "the defaults of Agent.fixed .*'gone' is not"),
     "one inside a method": (
         "Agent.__init__.gone", "self._rate = 1", "def gone(): pass", "Agent.__init__ is no class"),
@@ -349,7 +349,7 @@ def test_what_cannot_stand_in_its_place_is_a_misfit(package, case):
     assert (counter(1), namespace.Agent.fixed(1), namespace.Agent().rate) == (102, 4, 2)
 
 
-def test_a_method_of_this_side_alone_is_taken_away(package):
+def test_a_method_that_only_the_running_version_has_is_removed(package):
     """The method that it hid is back, also for existing objects."""
     namespace = module(package)
     derived = type("Derived", (namespace.Other,), {"__module__": namespace.__name__})
@@ -385,7 +385,7 @@ NEW = """
 """
 
 
-def test_a_method_of_the_other_side_alone_is_put_into_its_class(package):
+def test_a_method_that_only_the_other_version_has_is_put_into_its_class(package):
     """With decorators, defaults, setters, and what ``super()`` asks for."""
     namespace = module(package)
     agent = namespace.Agent()

@@ -155,7 +155,7 @@ def build_trace(kinds, numbers=None):
     ))  # fmt: skip
 
 
-def test_a_training_that_goes_on_on_one_side_is_diverged():
+def test_a_training_that_continues_in_one_version_diverges():
     """More updates at the end of one version are a divergence of order, not a note."""
     comparison = compare(build_trace("dbodbo"), build_trace("dbodbodbo"))
     assert comparison.verdict == "diverged"
@@ -181,7 +181,7 @@ def test_another_whole_number_is_no_rounding():
     assert compare(old, new).verdict == "diverged"
 
 
-def test_draws_at_the_end_of_one_side_are_a_note():
+def test_draws_at_the_end_of_one_trace_are_a_note():
     """Draws after the last update, on one version only, leave the verdict equal."""
     comparison = compare(build_trace("dbodbo"), build_trace("dbodbodd"))
     assert comparison.verdict == "equal"
@@ -364,7 +364,7 @@ def rename_events(trace, *names):
     return replace(trace, events=tuple(rows))
 
 
-def test_an_environment_of_one_side_only_is_a_note():
+def test_an_environment_of_one_version_only_is_a_note():
     """An evaluation that was added changes nothing that the training does."""
     old = rename_events(build_trace("sbosbo", range(6)), *["x"] * 6)
     # more often than events in a row could agree
@@ -393,7 +393,7 @@ def trace_outputs(*names, file=""):
         (("loss", "entropy"), ("loss",), ("entropy", None)),
     ],
 )
-def test_an_answer_of_one_side_only_is_a_difference(old_names, new_names, expected_names):
+def test_an_answer_of_one_version_only_is_a_difference(old_names, new_names, expected_names):
     """A training shows it: the library gives more, or less, or refuses."""
     old, new = trace_outputs(*old_names), trace_outputs(*new_names)
     comparison = compare(old, new)
@@ -432,7 +432,7 @@ def calls(*names, values=()):
         (calls("one", "two"), trace_outputs("one"), "diverged"),
     ],
 )
-def test_a_generated_call_of_one_side_only_is_no_difference(first, second, verdict):
+def test_a_generated_call_of_one_version_only_is_no_difference(first, second, verdict):
     """The other version has no such option; all other calls have to be the same."""
     for old, new in ((first, second), (second, first)):
         comparison = compare(old, new)

@@ -106,7 +106,7 @@ def test_a_cache_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("file", "message"), [("", "holds no framework"), ("pyvenv.cfg", "without a Python")]
 )
-def test_a_folder_that_is_no_side_is_refused(tmp_path, file, message):
+def test_a_folder_that_is_no_version_is_refused(tmp_path, file, message):
     """A tree without a framework, and a user's environment whose interpreter is gone."""
     if file:
         (tmp_path / file).write_text("")
@@ -116,7 +116,7 @@ def test_a_folder_that_is_no_side_is_refused(tmp_path, file, message):
         )
 
 
-def test_a_users_environment_that_changed_in_place_is_another_side(tmp_path, monkeypatch):
+def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, monkeypatch):
     """Nothing that an interrupted gate has left of it is used again."""
     source = tmp_path / "lib" / "python3" / "site-packages" / "package" / "code.py"
     source.parent.mkdir(parents=True)

@@ -149,7 +149,7 @@ def test_what_computes_something_is_a_change_of_its_function(tmp_path):
         assert name_changes(pieces) == expected, case
 
 
-def test_a_change_has_its_place_on_either_side(tmp_path):
+def test_a_change_has_its_place_in_either_version(tmp_path):
     """Lines begin at the decorators, and are those of a property and its setter together."""
     later = BASE.replace("import warnings\n", "import warnings\n\n").replace("x > k", "x < k")
     (only,) = find_pieces(tmp_path, BASE, later)
@@ -172,7 +172,7 @@ def find_moved(tmp_path, old, new):
     )
 
 
-def test_functions_of_a_file_that_one_side_lacks(tmp_path):
+def test_functions_of_a_file_that_one_version_lacks(tmp_path):
     """All of them are added, or removed, and so is the code that an import runs."""
     pieces = find_moved(
         tmp_path, "rate = 1\n\n\ndef f():\n    pass\n", "rate = 1\n\n\ndef g():\n    pass\n"

@@ -87,7 +87,7 @@ def test_what_differs_first_is_named(case, tmp_path):
         (trace(5, LOAD), trace(0, DTYPE), (0, None)),
     ],
 )
-def test_a_training_that_breaks_off_on_one_side_parts(old, new, at):
+def test_a_training_that_breaks_off_in_one_version_diverges(old, new, at):
     """It does not do the same, and the report says how it ends."""
     training = compare_traces(old, new)
     assert isinstance(training, Traced)

@@ -162,7 +162,7 @@ def test_an_error_of_the_old_version_is_a_crash_of_that_version(script):
     assert outcome.crash.label == "old"
 
 
-def test_the_same_error_on_both_sides_is_a_gap(script):
+def test_the_same_error_in_both_versions_is_a_gap(script):
     """It says nothing of what would have come after it."""
     outcome = script("1.0", "2.0", "import learner\nlearner.none\n")
     assert isinstance(outcome, NotTraced)

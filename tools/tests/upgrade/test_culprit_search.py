@@ -90,7 +90,7 @@ def coded(name, code, how=CODE_CHANGED, file=FILE, path=None):
         "from package.torch import mean_of",
     ],
 )  # fmt: skip
-def test_functions_of_one_side_stand_with_what_calls_them(tmp_path, imported):
+def test_functions_of_one_version_stand_with_their_callers(tmp_path, imported):
     """Such a function cannot be reverted: the one that calls it tells, through any others.
 
     Of functions of one name it is that of a module that the caller's file imports.
@@ -125,18 +125,18 @@ def trace_answers(*raised, **values):
     return small_traces.trace(*events, functions={FILE: ["train"]})
 
 
-def test_what_is_refused_with_a_function_put_back_says_nothing_of_it():
+def test_an_error_of_a_trial_alone_proves_nothing():
     """A trial that fails where neither version does proves nothing; a shared error is an answer."""
     training = traced("x", trace_answers(loss=1.0), trace_answers(loss=2.0))
     refused = trace_answers(loss="refused: TypeError")
     came = delta_debugging._judge_trial(training, (TRAIN,), refused)
-    why = "part.loss is refused: TypeError, as on neither version"
+    why = "part.loss fails only with functions reverted, refused: TypeError"
     assert (came.outcome, came.why) == ("failed", why)
     training = replace(training, old=refused)
     assert delta_debugging._judge_trial(training, (TRAIN,), refused).outcome == "as old"
 
 
-def test_what_one_side_alone_refuses_is_placed_where_it_is_raised():
+def test_an_error_of_one_version_alone_is_placed_where_it_is_raised():
     """In the nearest function that differs, by the lines of that version; not what both refuse."""
     fine, error = {"loss": 1.0}, {"loss": "refused: TypeError"}
 
@@ -494,7 +494,7 @@ def test_recordings_are_limited_and_what_is_left_is_said(functions):
     assert set(culprits.open).isdisjoint(culprits.without_influence)
 
 
-def test_methods_of_one_side_are_put_back_and_functions_are_not(functions):
+def test_methods_of_one_version_are_reverted_and_functions_are_not(functions):
     """A method may hide another one; a function comes and goes with what calls it."""
     method = replace(functions[3], how=ADDED, old=None, within=True)
     alone = replace(functions[4], how=ADDED, old=None)
@@ -515,7 +515,7 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
         assert culprit_search._cost(long) == cost
 
 
-def test_what_is_put_back_is_side_as_code(tmp_path):
+def test_reverted_functions_are_named_as_code(tmp_path):
     """The job is that of the training, with the text of the old file, once for each file.
 
     The text is read in the coding that the file declares.

@@ -87,7 +87,7 @@ def test_a_later_episode_is_named():
 
 
 @pytest.mark.nightly
-def test_both_sides_play_every_policy(tmp_path):
+def test_both_versions_play_every_policy(tmp_path):
     """In a process of theirs, with the installed versions."""
     runtime = Runtime("old", python=sys.executable)
     played = physics_comparison.play_environments(

@@ -171,7 +171,7 @@ def test_a_pin_of_what_is_installed_makes_nothing(publish, base, cache):
     assert not (cache / "overlays").exists()
 
 
-def test_a_side_is_made_once(publish, monkeypatch):
+def test_a_version_is_prepared_once(publish, monkeypatch):
     """An earlier version is found without a resolver, an installer and a network."""
     publish("a", "9", "b")
     publish("b", "1")
@@ -182,7 +182,7 @@ def test_a_side_is_made_once(publish, monkeypatch):
     assert first.runtime.paths[0] == second.runtime.paths[0]
 
 
-def test_another_base_is_another_side(publish, base):
+def test_another_base_is_another_version(publish, base):
     """A version that was made on other versions is not put on these."""
     for version in ("1.0", "2.0"):
         publish("below", version)
@@ -297,7 +297,7 @@ def two_versions(publish, base):
 
 
 @pytest.mark.parametrize("case", every(3, [*GROUNDS]))
-def test_both_sides_stand_on_the_same_versions(two_versions, case):
+def test_both_versions_share_the_same_packages(two_versions, case):
     """Only pinned packages differ where their ranges have a version in common."""
     (nine, ten), old, new = GROUNDS[case]
     two_versions(nine, ten)
@@ -579,7 +579,7 @@ def test_another_sitecustomize_runs_all_the_same(dropped, tmp_path, monkeypatch)
 
 
 @pytest.mark.nightly
-def test_kept_answers_are_of_a_side_that_hides_the_same(dropped):
+def test_stored_answers_are_of_a_version_that_hides_the_same(dropped):
     """A version that is lent something does not share answers with one that is not."""
     _, without = hiding("a==9", "a==10")
     _, lent = hiding("a==9", "a==10", lend=["x"])

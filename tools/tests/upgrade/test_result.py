@@ -189,11 +189,11 @@ CASES = {
         "partly checked", 0),
     "a detail that could not be probed is no equality": (
         of(traced(), not_probed=missing()), "partly checked", 0),
-    "nor is one that could be probed on neither side": (
+    "nor is one that could be probed on neither version": (
         of(traced(), not_probed=missing(label="old and new")), "partly checked", 0),
-    "a scenario that ends in an error on both sides": (
+    "a scenario that ends in an error on both versions": (
         of(traced("sac gsde"), lost(labels=VERSIONS)), "partly checked", 0),
-    "one that this suite cannot run on one side": (
+    "one that this suite cannot run on one version": (
         of(traced("sac gsde"), lost()), "partly checked", 0),
     "one that neither version has": (
         of(traced(), lost(labels=VERSIONS, supported=False)), "unchanged", 0),
@@ -425,7 +425,7 @@ def test_physics_that_moved_is_a_change():
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
 
 
-def test_an_environment_that_one_side_lacks_was_not_asked():
+def test_an_environment_that_one_version_lacks_was_not_checked():
     """It has not moved, and is no equality either."""
     row = {"rows": [[0.0, 1.0]]}
     found_ = physics_comparison.compare_physics(
@@ -440,7 +440,7 @@ def test_an_environment_that_one_side_lacks_was_not_asked():
     ("old", "new", "value"),
     [
         ({"error": "gone"}, {"rows": [[0.0]]}, "| environment | x |  | old: gone |"),
-        ({"error": "gone"}, {"error": "gone"}, "| environment | x |  | on neither side |"),
+        ({"error": "gone"}, {"error": "gone"}, "| x |  | neither version can play it: gone |"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],
@@ -478,7 +478,7 @@ def test_only_traces_that_part_are_recorded_again():
         )
 
 
-def test_a_training_that_one_side_lacks_is_told_from_one_that_fails():
+def test_a_training_that_one_version_lacks_is_told_from_one_that_fails():
     """An unsupported training is no gap; an error is one."""
     new = compared_trainings.compare_training(
         "sac n-step", trace(unsupported="no n_steps"), trace(), tuple

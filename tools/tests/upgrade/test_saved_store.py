@@ -438,7 +438,7 @@ def test_other_tables_that_do_not_fit_the_store_are_refused(tables):
 def test_an_empty_store_is_no_all_clear(tables):
     """Nothing to load is an error where the framework saves files; others save none."""
     shutil.rmtree(saved_store.folder("sb3"))
-    with pytest.raises(UserError, match="holds nothing that past releases wrote"):
+    with pytest.raises(UserError, match="holds no files of past releases"):
         saved_store.kinds("sb3")
     for name in ("cleanrl", "rsl_rl", "skrl"):
         assert not saved_store.kinds(name)

@@ -123,7 +123,7 @@ def test_a_script_that_never_trains_is_refused(judge, tree):
 @pytest.mark.parametrize("own", ["", "own"])
 def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree, own):
     """It imports nothing of the two trees, or on both versions a copy of its own."""
-    text, message = TRAINING, "imported nothing of what differs on the old version .learner"
+    text, message = TRAINING, "imported no changed package on the old version .learner"
     if own:
         text = f"import sys\nsys.path.insert(0, {tree(own)!r})\n{SCRIPT}"
         message = "both versions imported 'learner' from .*own"
@@ -132,7 +132,7 @@ def test_a_script_that_does_not_use_what_differs_is_refused(judge, tree, own):
 
 
 @pytest.mark.nightly
-def test_neither_the_working_directory_nor_the_scripts_goes_before_a_side(
+def test_neither_the_working_directory_nor_the_scripts_goes_before_a_version(
     judge, tree, tmp_path, monkeypatch
 ):
     """A script started inside one tree is traced with the packages of either version."""
@@ -221,7 +221,7 @@ def test_a_script_that_does_not_train_in_time_is_not_compared(judge, tree):
 
 
 @pytest.mark.nightly
-def test_a_gate_that_is_ended_takes_its_trainings_with_it(tree, tmp_path):
+def test_an_upgrade_that_is_ended_ends_its_trainings(tree, tmp_path):
     """SIGTERM, as a scheduler sends it: nothing runs on."""
     log, script = tmp_path / "log", tmp_path / "train.py"
     script.write_text(

@@ -687,7 +687,7 @@ def test_the_old_version_is_recorded_of_what_executes_a_difference_alone(recordi
     assert (set(traced.traces[0]), set(traced.traces[1])) == ({"sac"}, {"ppo", "sac"})
 
 
-def test_a_gate_that_was_interrupted_selects_by_the_traces_that_it_has_left(recording):
+def test_an_upgrade_that_was_interrupted_selects_by_the_traces_that_it_kept(recording):
     """What either version has recorded is not recorded again."""
     assert recording("ppo")[1] == ["new ppo"]
     traced, recorded = recording("ppo", "sac")

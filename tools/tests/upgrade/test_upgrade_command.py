@@ -176,7 +176,7 @@ for job in (job for jobs in lists for job in jobs):
 
 
 @pytest.mark.nightly
-def test_an_interrupted_gate_goes_on_where_it_was(cache, branch, tmp_path, warm_executable):
+def test_an_interrupted_upgrade_continues_where_it_was(cache, branch, tmp_path, warm_executable):
     """Whole recordings of a killed gate are kept, and half a trace is not."""
     log = tmp_path / "log"
     tree = branch("critic_loss = 0.5", "critic_loss = 0.50")
@@ -247,7 +247,7 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     assert (trainings, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
 
-def test_a_gate_that_had_too_little_time_is_gone_on_with(cache):
+def test_an_upgrade_that_had_too_little_time_is_continued(cache):
     """The next gate finds its recordings; after one that had ended all is new."""
     old, new = (
         PreparedVersion(RequestedVersion("x"), Runtime(label), "tree") for label in VERSIONS
@@ -279,7 +279,7 @@ def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why
     assert path.exists() == is_kept
 
 
-def test_a_training_of_one_side_belongs_to_its_framework():
+def test_a_training_of_one_version_belongs_to_its_framework():
     """One that a framework lost is not hidden by another framework that gained its name."""
     adapters = [frameworks.get("sb3"), frameworks.get("torchrl")]
     with_, without = (Fingerprint({}, names, {}) for names in (("sac", "td3"), ("sac",)))
@@ -290,7 +290,7 @@ def test_a_training_of_one_side_belongs_to_its_framework():
     assert one_sided == [{"td3": "old"}, {"td3": "new"}]
 
 
-def test_sides_under_different_pythons_are_refused(cache, monkeypatch):
+def test_versions_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
     monkeypatch.setattr(interpreters, "_facts", lambda python: ([], f"3.{len(python)}.0", "", []))
     old, same, other = (
@@ -308,7 +308,7 @@ def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     python.chmod(0o755)
-    with pytest.raises(UserError, match="is no Python that can be used: broken"):
+    with pytest.raises(UserError, match="cannot be used as Python: broken"):
         interpreters.python_of(Runtime("old", python=str(python)))
 
 
@@ -325,7 +325,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(cache, tmp_path, command):
     assert not cache.exists()
 
 
-def test_the_state_of_a_side_moves_with_its_code(cache, branch, monkeypatch):
+def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch):
     """A changed copy on the path is another version, although its versions are the same."""
     version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
     before = state.digest_state(version, [SB3])

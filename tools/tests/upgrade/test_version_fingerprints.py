@@ -91,7 +91,7 @@ def test_fingerprints_are_compared_by_variant():
     ]  # fmt: skip
 
 
-def test_what_neither_side_has_is_not_asked_for():
+def test_details_that_neither_version_has_are_not_probed():
     """Absent from both, and documented of other versions alone: counted apart, nothing is open.
 
     What is documented of one of the versions, or absent from one alone, is a gap.

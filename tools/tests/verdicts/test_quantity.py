@@ -55,7 +55,7 @@ def session(change, loss, growth, correlation, seeds=(3, 5, 7)):
     ("change", "loss", "growth"),
     every(3, [(Change(0.4), 0.3, 1.3), (NOTHING, 0.0, 1.0), (Change(collapsed=0.5), 0.0, 1.0)]),
 )
-def test_the_simulation_of_all_numbers_decides_what_the_gate_decides(change, loss, growth):
+def test_the_simulation_of_all_numbers_decides_as_the_check_does(change, loss, growth):
     """Decisions and runs of the vectorised simulation are those of judge_cells."""
     samples, judged, looks = session(change, loss, growth, 0.5)
     cells = {

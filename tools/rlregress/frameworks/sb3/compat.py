@@ -63,7 +63,7 @@ def arguments_of(algorithm: Any, **arguments: Any) -> dict[str, Any]:
         arguments.pop("normalize_advantage", None)
     if arguments.get("policy_kwargs", {}).get("n_critics") and not _counts_critics(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
-            raise Unsupported(f"{algorithm.__name__} of this version has two Q networks, always")
+            raise Unsupported(f"{algorithm.__name__} of this version always has two Q networks")
         arguments["policy_kwargs"] = {
             name: option
             for name, option in arguments["policy_kwargs"].items()

@@ -380,7 +380,7 @@ def user_agent(path: str) -> Any:
     policies = str(data.get("policy_class", {}).get("__module__", ""))
     name = next((n for part, n in _TELLING if part in data or part in policies), "")
     if not name:
-        raise UserError(f"{path} does not tell its algorithm; give --loader FILE")
+        raise UserError(f"{path} does not name its algorithm; give --loader FILE")
     for module in ("stable_baselines3", "sb3_contrib"):
         kind = None
         with contextlib.suppress(ImportError):

@@ -524,7 +524,7 @@ def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
         return _Trial(_FAILED, trace, last_words(trace.failure), misfits)
     if new_errors := _errors(trace) - _errors(training.old) - _errors(training.new):
         name, error = min(new_errors)
-        why = f"{name} is {error}, as on neither version"
+        why = f"{name} fails only with functions reverted, {error}"
         return _Trial(_FAILED, trace, why, misfits)
     return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
 

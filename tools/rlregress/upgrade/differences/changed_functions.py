@@ -184,7 +184,7 @@ def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
 
 
 def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
-    """Pair functions with the same code; also the last two, if only one is left on each side."""
+    """Pair functions with the same code; also the last two, if each version has only one left."""
     gone, new = list(gone), list(new)
     for removed in list(gone):
         same = [

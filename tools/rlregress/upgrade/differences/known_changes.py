@@ -195,7 +195,7 @@ def _check_order(where: str, before: str, release: str, published: Sequence[str]
             raise UserError(f"{where}: key '{key}' is '{name}', expected one of releases")
     if Version(release) <= Version(before):
         raise UserError(
-            f"{where}: key 'release' is '{release}', expected one after '{before}', which is before"
+            f"{where}: key 'release' is '{release}', expected one later than 'before', {before}"
         )
     place = published.index(release)
     if published[place - 1] != before:

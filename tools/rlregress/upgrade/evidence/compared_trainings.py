@@ -412,8 +412,8 @@ def _check_imports(old: Trace, new: Trace) -> None:
     for label, modules in imported.items():
         if modules and not any(modules.values()) and not {"old": old, "new": new}[label].failure:
             raise UserError(
-                f"the script imported nothing of what differs on {in_words(label)} "
-                f"({', '.join(sorted(modules))}); expected a script that uses it"
+                f"the script imported no changed package on {in_words(label)} "
+                f"({', '.join(sorted(modules))}); expected a script that uses one"
             )
     for name in sorted(set(imported["old"]) & set(imported["new"])):
         file = imported["old"][name]

@@ -73,7 +73,8 @@ def _compare_environment(
     environment_id: str, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
     if "error" in old and "error" in new:
-        return EnvironmentComparison(environment=environment_id, step=None, note="on neither side")
+        note = f"neither version can play it: {old['error']}"
+        return EnvironmentComparison(environment=environment_id, step=None, note=note)
     if "error" in old or "error" in new:
         label = "old" if "error" in old else "new"
         return EnvironmentComparison(

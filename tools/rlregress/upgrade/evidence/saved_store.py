@@ -270,8 +270,7 @@ def kinds(framework: str) -> list[tuple[str, str]]:
     named = {(kind.algorithm, kind.name) for record in records(framework) for kind in record.kind}
     if not named and frameworks.get(framework).framework.stores_files:
         raise UserError(
-            f"{folder(framework)} holds nothing that past releases wrote; restore it from the "
-            "repository"
+            f"{folder(framework)} holds no files of past releases; restore it from the repository"
         )
     return sorted(named)
 
@@ -469,7 +468,7 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
                 stored += 1
                 yield from _store(adapter, answered, work / "files", command)
     if not stored:
-        raise UserError(f"'{release}' saves nothing that baselines/saved keeps")
+        raise UserError(f"'{release}' writes no kind of file that baselines/saved stores")
 
 
 def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
@@ -560,7 +559,7 @@ def _store(
     if lost := before - {kind.name for kind in kinds_}:
         raise UserError(
             f"{adapter.framework.packages[0]} {version} no longer writes {', '.join(sorted(lost))}"
-            ", which the store has of it; nothing was written"
+            ", which the store holds; nothing was written"
         )
     (place / "files").mkdir(parents=True, exist_ok=True)
     for digest, content in packed.items():
@@ -622,7 +621,7 @@ def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> N
     if largest > LARGEST:
         raise UserError(
             f"a file of {framework} {version} has {largest} bytes, expected at most {LARGEST}; "
-            "make what is saved smaller"
+            "save smaller agents"
         )
     names = {f"{digest[:_NAMED]}.gz" for digest in packed}
     other_files = [path for path in _files() if path.name not in names]

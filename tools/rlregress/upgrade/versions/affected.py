@@ -123,8 +123,8 @@ def adapters(
         if unnamed and len(unnamed) == len(concerned) and not pinned & _BELOW:
             names = ",".join(sorted(unnamed))
             raise UserError(
-                f"what differs between the versions is of {names}, and --framework asks "
-                f"{', '.join(named)} alone; give --framework {names}, or leave it out"
+                f"the versions differ in {names}, but --framework names only "
+                f"{', '.join(named)}; give --framework {names}, or leave it out"
             )
         return named_adapters
     same = not pinned and not any(version.tree or version.environment for version in (old, new))

@@ -71,7 +71,7 @@ def _facts(python: str) -> tuple[list[int], str, str, list[str]]:
             raise ValueError
     except (ValueError, TypeError):
         why = last_words(completed.stderr) or "it does not answer as one"
-        raise UserError(f"{python} is no Python that can be used: {why}") from None
+        raise UserError(f"{python} cannot be used as Python: {why}") from None
     return numbers, full, tag or full, path
 
 

@@ -258,8 +258,7 @@ def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
             pinned.append(str(requirement))
     if not pinned:
         raise UserError(
-            f"nothing of '{where}' holds for this Python: the markers of all its requirements "
-            "exclude it"
+            f"no requirement of '{where}' applies to this Python: its markers exclude all of them"
         )
     names = [_name(row) for row in pinned]
     for name in names:

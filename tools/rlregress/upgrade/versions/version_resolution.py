@@ -254,7 +254,7 @@ def _distribution(
     folder = wheels.unpacked(row, requested.defaults.build, say, requested.python)
     unpacked = distribution_metadata.in_folder(folder)
     if package not in unpacked:
-        raise UserError(f"{row} was installed as {', '.join(unpacked) or 'nothing'}")
+        raise UserError(f"{row} installed {', '.join(unpacked) or 'nothing'}, expected {package}")
     return unpacked[package]
 
 

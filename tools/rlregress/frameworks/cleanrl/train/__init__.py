@@ -30,4 +30,4 @@ def train_and_resume(request: Any, restored: bool, source: Source) -> Trained:
 
 def running_statistics(request: Any, environments: int, source: Source) -> RunningStatistics:
     """Raise Unsupported: a script ends with its training."""
-    raise Unsupported("of a script's normalisation only details are asked")
+    raise Unsupported("a script ends before its running statistics can be read")

@@ -88,7 +88,7 @@ def _overwriting(inputs: Inputs) -> np.ndarray:
 def _shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
     if "optimize_memory_usage" not in compat.keywords(ReplayBuffer):
-        raise Unsupported("the replay buffer of this version stores both observations, always")
+        raise Unsupported("the replay buffer of this version always stores both observations")
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
     except ValueError:

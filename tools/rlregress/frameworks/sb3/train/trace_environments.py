@@ -57,7 +57,7 @@ def atari(environment: Any, **options: Any) -> Any:
     """A game of an environment with images, in the wrappers for Atari."""
     wrappers = library("common.atari_wrappers", "AtariWrapper")
     if getattr(library("common", "atari_wrappers"), "cv2", True) is None:
-        raise Unsupported(f"the Atari wrappers need more: {not_installed('cv2')}")
+        raise Unsupported(f"the Atari wrappers cannot be used: {not_installed('cv2')}")
     options = {"screen_size": 36, **options}
     check_arguments(wrappers, options)
     return wrappers(library("common.monitor", "Monitor")(user_code.Game(environment)), **options)

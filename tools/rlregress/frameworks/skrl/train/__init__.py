@@ -25,4 +25,4 @@ def no_resume_reason() -> str:
 
 def running_statistics(request: Any, environments: int) -> RunningStatistics:
     """Raise Unsupported: the normaliser is a part of the agent."""
-    raise Unsupported("its scaler moves with what updates read, not with what is observed")
+    raise Unsupported("its scaler is updated from minibatches, not from observations")

@@ -100,7 +100,7 @@ def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_criti
     assert without.expected < gate.expected < 1.5 * without.expected
 
 
-def test_plan_and_gate_agree_on_power_where_a_cell_is_not_tested(
+def test_plan_and_check_agree_on_power_where_a_cell_is_not_tested(
     trained, tmp_path, with_stored_critics
 ):
     """A cell that no three runs could reject is not counted; ``--seeds 3`` needs no reason."""
