@@ -11,7 +11,7 @@ import numpy as np
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.heads import Heads
 from rlregress.probing.interface import PLAIN, TrainingRequest
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 from tests_behavior.toy_settings import setting
 
@@ -41,7 +41,7 @@ def explored(
         make_env=lambda: Scripted(discrete=ACTIONS, received=received),
         hyperparameters=hyperparameters,
         total_steps=steps,
-        seed=shifted(0),
+        seed=shift_seed(0),
         prepare=_always_greedy,
     )
     framework.train.minibatches(asked_for, environments, PLAIN)

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import PLAIN, Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from tests_behavior.action_spaces import made_for
 from tests_behavior.counter import numbered
 from tests_behavior.toy_settings import setting
@@ -57,7 +57,7 @@ def request(
         make_env=numbered(lambda number: made_for(algorithm, make(number % environments))),
         hyperparameters=hyperparameters(framework, algorithm, **changes),
         total_steps=environments * steps,
-        seed=shifted(0),
+        seed=shift_seed(0),
         prepare=prepare,
     )
 

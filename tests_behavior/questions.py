@@ -17,7 +17,7 @@ from pydantic import Field
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Text
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def asked(question: str, framework: str, algorithm: str, case: str = "") -> Iter
     __tracebackhide__ = True
     questions = load()
     if question not in questions:
-        raise UserError(f"there is no question '{question}'; {nearest(question, questions)}")
+        raise UserError(f"there is no question '{question}'; {suggest_names(question, questions)}")
     answers = dict(questions[question].answers())
     name = f"{framework}-{algorithm}"
     if name not in answers:

@@ -18,7 +18,7 @@ import torch
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.heads import Heads
 from rlregress.probing.interface import PLAIN, Trained, TrainingRequest
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 from tests_behavior.bounds import (
     Bounds,
@@ -87,7 +87,7 @@ def request(
         make_env=lambda: Scripted(LOW, HIGH, observation_dimensions=2, received=received),
         hyperparameters=hyperparameters,
         total_steps=steps * environments,
-        seed=shifted(0),
+        seed=shift_seed(0),
         prepare=fixed,
     )
 

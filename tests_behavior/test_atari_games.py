@@ -12,7 +12,7 @@ import torch
 
 from rlregress.environments.atari_play import Player, Step
 from rlregress.frameworks.base import Adapter
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 
 NOOP, FIRE = 0, 1
 #: what shoots in Assault
@@ -30,7 +30,7 @@ def _games(request: pytest.FixtureRequest) -> Iterator[None]:
     ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
     gymnasium.register_envs(ale_py)
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(shifted(0))
+        torch.manual_seed(shift_seed(0))
         yield
 
 
@@ -39,7 +39,7 @@ def game(name: str) -> Callable[[], gymnasium.Env]:
 
     def make() -> gymnasium.Env:
         environment = gymnasium.make(f"{name}NoFrameskip-v4")
-        environment.reset(seed=shifted(0))
+        environment.reset(seed=shift_seed(0))
         return environment
 
     return make

@@ -20,7 +20,7 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.heads import Heads
 from rlregress.probing.interface import TrainingRequest
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 from tests_behavior.action_spaces import CHOOSING
 from tests_behavior.questions import asked
@@ -72,7 +72,7 @@ def count_training(framework: Adapter, algorithm: str, environments: int) -> Cou
 
     hyperparameters = setting(framework.name, "counts", algorithm).hyperparameters
     asked_for = TrainingRequest(
-        algorithm, make, hyperparameters, STEPS, seed=shifted(0), prepare=prepare
+        algorithm, make, hyperparameters, STEPS, seed=shift_seed(0), prepare=prepare
     )
     handle = register_optimizer_step_pre_hook(note)
     try:

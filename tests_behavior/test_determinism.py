@@ -12,7 +12,7 @@ import torch
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.evaluation import Evaluator
 from rlregress.probing.interface import Checkpoint, Policy, TrainingRequest
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import assert_other_parameters, assert_same_parameters
 from tests_behavior.toy_settings import setting
@@ -41,7 +41,7 @@ def parameters(
 @cache
 def undisturbed(framework: Adapter, algorithm: str) -> Mapping[str, np.ndarray]:
     """The parameters of seed 1, which several tests compare with."""
-    return parameters(framework, algorithm, seed=shifted(1))
+    return parameters(framework, algorithm, seed=shift_seed(1))
 
 
 @cache
@@ -51,9 +51,9 @@ def with_evaluations(framework: Adapter, algorithm: str) -> Mapping[str, np.ndar
     evaluated = []
 
     def evaluate(steps: int, policy: Policy) -> None:
-        evaluated.append((steps, evaluator.returns(policy)))
+        evaluated.append((steps, evaluator.evaluate_returns(policy)))
 
-    trained = parameters(framework, algorithm, shifted(1), evaluate)
+    trained = parameters(framework, algorithm, shift_seed(1), evaluate)
     evaluator.close()
     assert [steps for steps, _ in evaluated] == [16, 32]
     assert all(np.all(np.isfinite(returns)) for _, returns in evaluated)
@@ -68,14 +68,14 @@ def test_the_same_seed_gives_the_same_parameters(framework, algorithm):
         assert_same_parameters(who, "seed 1 twice", first, with_evaluations(framework, algorithm))
     except AssertionError:
         # the evaluations may have done that
-        repeated = parameters(framework, algorithm, shifted(1))
+        repeated = parameters(framework, algorithm, shift_seed(1))
         assert_same_parameters(who, "seed 1 twice", first, repeated)
 
 
 def test_another_seed_gives_other_parameters(framework, algorithm):
     """Control: with another seed the same training ends with other parameters."""
     who = f"{framework} {algorithm}"
-    second = parameters(framework, algorithm, seed=shifted(2))
+    second = parameters(framework, algorithm, seed=shift_seed(2))
     assert_other_parameters(who, "seeds 1 and 2", undisturbed(framework, algorithm), second)
     with pytest.raises(AssertionError, match=f"^{who}, control: expected parameters identical"):
         assert_same_parameters(who, "control", undisturbed(framework, algorithm), second)
@@ -96,7 +96,7 @@ def test_a_disturbance_in_between_is_seen(framework, algorithm):
         torch.rand(1)
         np.random.random()
 
-    disturbed = parameters(framework, algorithm, seed=shifted(1), on_checkpoint=draw)
+    disturbed = parameters(framework, algorithm, seed=shift_seed(1), on_checkpoint=draw)
     assert_other_parameters(
         who, "without and with a draw", undisturbed(framework, algorithm), disturbed
     )

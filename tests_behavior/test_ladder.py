@@ -27,7 +27,7 @@ import torch
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.heads import Heads
 from rlregress.probing.interface import TrainingRequest, Unsupported
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.seeded_training import SeededTraining, Seeds
 from tests_behavior.assertions import assert_climbed
 from tests_behavior.ladder import RUNGS, Ladder, Rung, observations
@@ -66,7 +66,7 @@ def climb(
         environment = Ladder(rung, discrete)
         return environment if around is None else around(environment)
 
-    steps, seed = total_steps or options.total_steps, shifted(0)
+    steps, seed = total_steps or options.total_steps, shift_seed(0)
     if algorithm in SEEDED:
         asked_for = SeededTraining(
             algorithm, make, hyperparameters, steps, Seeds.all(seed), prepare=prepare

@@ -16,7 +16,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import Minibatch, Trained, TrainingRequest, Unsupported
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from tests_behavior import clock
 from tests_behavior.action_spaces import task
 from tests_behavior.assertions import (
@@ -199,7 +199,7 @@ def _whole(framework: Adapter, algorithm: str, total_steps: int = 64) -> Trainin
         make_env=lambda: task(algorithm),
         hyperparameters=chosen.hyperparameters,
         total_steps=total_steps,
-        seed=shifted(1),
+        seed=shift_seed(1),
     )
 
 

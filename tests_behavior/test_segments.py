@@ -13,7 +13,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import TrainingRequest, Transitions
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_stored
 from tests_behavior.counter import (
@@ -46,11 +46,11 @@ def collect(framework: Adapter, algorithm: str, make_env, warm_up: int = 0) -> T
             make_env=lambda: made_for(algorithm, make_env()),
             hyperparameters={**options.hyperparameters, **changes},
             total_steps=15,
-            seed=shifted(0),
+            seed=shift_seed(0),
         ),
         1,
     )
-    return stored.in_rows_of(5)
+    return stored.join_segments(5)
 
 
 def steps(observations: np.ndarray | None) -> np.ndarray | None:

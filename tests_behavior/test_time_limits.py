@@ -23,7 +23,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import TrainingRequest
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_values_near
 from tests_behavior.limit import LimitIs
@@ -60,7 +60,7 @@ def assert_learned(framework: Adapter, algorithm: str, limit_is: LimitIs) -> Non
             make_env=lambda: made_for(algorithm, Ring(limit_is)),
             hyperparameters=options.hyperparameters,
             total_steps=options.total_steps,
-            seed=shifted(0),
+            seed=shift_seed(0),
         )
     )
     values = trained.value(observations())

@@ -10,7 +10,7 @@ import pytest
 
 from rlregress.frameworks.base import Adapter
 from rlregress.probing.interface import TrainingRequest, Transitions
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from tests_behavior.action_spaces import made_for
 from tests_behavior.assertions import assert_rows_belong_together, assert_stored
 from tests_behavior.counter import EPISODE, STEP, ResetAsFinal, StepCounter, numbered
@@ -35,9 +35,9 @@ def collect(framework: Adapter, algorithm: str, make_env) -> Transitions:
         make_env=lambda: made_for(algorithm, make_env()),
         hyperparameters=options.hyperparameters,
         total_steps=15 * number,
-        seed=shifted(0),
+        seed=shift_seed(0),
     )
-    return framework.train.transitions(request, number).in_rows_of(5)
+    return framework.train.transitions(request, number).join_segments(5)
 
 
 @cache

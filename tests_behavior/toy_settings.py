@@ -16,7 +16,7 @@ from pydantic import Field
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import one_of
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import read_hyperparameters
 from rlregress.probing.interface import Minibatch
@@ -110,7 +110,7 @@ def skip_unless_trained(framework: Adapter, other: str) -> None:
 
 def _entry(table: Mapping[str, Any], key: str, place: str, kind: str) -> Any:
     if key not in table:
-        raise UserError(f"{place} has no {kind} '{key}'; {nearest(key, table)}")
+        raise UserError(f"{place} has no {kind} '{key}'; {suggest_names(key, table)}")
     return table[key]
 
 

@@ -30,7 +30,7 @@ from pydantic import AfterValidator, ConfigDict, FailFast, Field, TypeAdapter, V
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from rlregress import files
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 
 #: most characters of a value that an error message quotes
 _MAX_QUOTED = 100
@@ -54,7 +54,7 @@ _DOTTED = re.compile(
 )
 
 
-def expected(expectation: str, fits: Callable[[Any], object]) -> AfterValidator:
+def expect_value(expectation: str, fits: Callable[[Any], object]) -> AfterValidator:
     """Return an annotation: ``fits`` holds of the value, or the error states the expectation."""
 
     def check(value: Any) -> Any:
@@ -115,24 +115,26 @@ def _is_requirement(text: str) -> bool:
 
 
 #: Text that is not empty.
-Text = Annotated[str, expected("text in quotes that is not empty", lambda text: text.strip() != "")]
+Text = Annotated[
+    str, expect_value("text in quotes that is not empty", lambda text: text.strip() != "")
+]
 #: The version of a release.
-Release = Annotated[str, expected("a version as in '2.9.2'", is_version)]
+Release = Annotated[str, expect_value("a version as in '2.9.2'", is_version)]
 #: A requirement, as pip takes it.
-Pin = Annotated[str, expected("a requirement as in 'numpy==1.26.4'", _is_requirement)]
+Pin = Annotated[str, expect_value("a requirement as in 'numpy==1.26.4'", _is_requirement)]
 #: The name of one file or folder, which cannot lead to another folder.
 Component = Annotated[
-    str, expected("one plain name of letters, digits and any of _.+@:=~-", files.is_component)
+    str, expect_value("one plain name of letters, digits and any of _.+@:=~-", files.is_component)
 ]
 #: Text that stands in one line: without control characters.
 Line = Annotated[
     str,
     Field(max_length=1000),
-    expected("text in one line, without control characters", str.isprintable),
+    expect_value("text in one line, without control characters", str.isprintable),
 ]
 #: A value of a hyperparameter.
 Value = Annotated[
-    Any, expected("numbers, text in one line, or lists and tables of them", _is_plain)
+    Any, expect_value("numbers, text in one line, or lists and tables of them", _is_plain)
 ]
 #: Whole numbers, from 0 or from 1, that a float holds exactly.
 Natural = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -140,7 +142,7 @@ Count = Annotated[int, Field(ge=1, lt=1 << 53)]
 #: A number that is neither infinite nor NaN.
 Number = Annotated[float, Field(allow_inf_nan=False)]
 #: A point in time, in UTC.
-Time = Annotated[str, expected("a time as in '2026-01-31T04:30:00Z'", _is_time)]
+Time = Annotated[str, expect_value("a time as in '2026-01-31T04:30:00Z'", _is_time)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +204,7 @@ def read(path: Path, model: Any, remedy: str = "") -> Any:
         UserError: the file is missing or damaged, or a value does not fit ``model``. It names the
             file, the table and the key, the found value and the expected one.
     """
-    return _parse(_read_text(path, remedy), _find_format(path), model, path, remedy)
+    return _parse_text(_read_text(path, remedy), _find_format(path), model, path, remedy)
 
 
 def read_json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
@@ -211,10 +213,10 @@ def read_json_line(text: str, model: Any, path: Path, remedy: str = "") -> Any:
     Args:
         path: of the file, for messages.
     """
-    return _parse(text, "JSON", model, path, remedy)
+    return _parse_text(text, "JSON", model, path, remedy)
 
 
-def _parse(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
+def _parse_text(text: str, kind: str, model: Any, path: Path, remedy: str) -> Any:
     advice = f"; {remedy}" if remedy else ""
     _check_digits(text, kind, path, advice)
     if kind == "JSON" and text.count(",") < _MAX_VALUES["JSON"]:
@@ -481,7 +483,7 @@ def _describe_error(
             return f"{where}: {noun} '{name}': {error['msg']}"
         if kind == "missing":
             return f"{where}: {noun} '{name}' is missing; expected {', '.join(known_keys)}"
-        return f"{where}: unknown {noun} '{name}'; {nearest(name, known_keys)}"
+        return f"{where}: unknown {noun} '{name}'; {suggest_names(name, known_keys)}"
     verb = "is"
     if keys and keys[-1] == "[key]":  # of a table whose keys are checked as well
         verb, keys = "has the key", keys[:-2]
@@ -490,7 +492,7 @@ def _describe_error(
     subject = f"{place}: {noun} '{_join_keys(keys)}'" if keys else place
     value = f"{subject} {verb} {_quote(error['input'])}"
     if kind == "one_of":
-        return f"{value}; {nearest(error['input'], context['known'])}"
+        return f"{value}; {suggest_names(error['input'], context['known'])}"
     expectation = _EXPECTED[kind].format(**context) if kind in _EXPECTED else error["msg"]
     if is_cell:
         expectation = expectation.replace("text in quotes", "text")

@@ -71,7 +71,7 @@ def refuse_empty(arguments: Iterable[str], options: Container[str] | None = None
 _MAX_LISTED = 30
 
 
-def nearest(name: str, known_names: Iterable[str]) -> str:
+def suggest_names(name: str, known_names: Iterable[str]) -> str:
     """Return the clause that follows an unknown name: up to three similar names, and all names.
 
     ``did you mean 'short'? (known: full, short, smoke)``

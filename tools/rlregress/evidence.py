@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ConfigDict
 
 from rlregress import datafiles
-from rlregress.datafiles import Component, Line, Natural, Number, Value, expected
+from rlregress.datafiles import Component, Line, Natural, Number, Value, expect_value
 from rlregress.inside.run_record import write_atomically
 from rlregress.model.replay_result import Replay
 from rlregress.training import recorded_runs
@@ -262,7 +262,7 @@ class _File:
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda number: number == SCHEMA)]
+    schema: Annotated[int, expect_value(str(SCHEMA), lambda number: number == SCHEMA)]
     tests: tuple[_Entry, ...]
 
 

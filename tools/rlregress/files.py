@@ -113,7 +113,7 @@ def remove(root: Path, path: Path) -> None:
 
 def is_shared(status: os.stat_result) -> bool:
     """Return whether a group of this user may write to a file or folder."""
-    return status.st_gid in _groups() and bool(status.st_mode & stat.S_IWGRP)
+    return status.st_gid in _list_own_groups() and bool(status.st_mode & stat.S_IWGRP)
 
 
 def describe_other_writers(
@@ -133,12 +133,14 @@ def describe_other_writers(
         return f"everybody may write to {subject}"
     if status.st_mode & stat.S_IWGRP and not is_shared(status):
         return f"the group {status.st_gid}, which is none of yours, may write to {subject}"
-    if status.st_uid not in (os.getuid(), 0) and not (shared and status.st_gid in _groups()):
+    if status.st_uid not in (os.getuid(), 0) and not (
+        shared and status.st_gid in _list_own_groups()
+    ):
         return f"{subject} belongs to the user {status.st_uid}"
     return ""
 
 
-def _groups() -> set[int]:
+def _list_own_groups() -> set[int]:
     return {os.getegid(), *os.getgroups()}
 
 

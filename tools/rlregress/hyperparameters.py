@@ -7,7 +7,7 @@ from typing import Any
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Line, Value
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 
 
 def list_hyperparameter_sets() -> list[str]:
@@ -24,7 +24,7 @@ def read_hyperparameters(name: str) -> Mapping[str, Mapping[str, Any]]:
     """
     names = list_hyperparameter_sets()
     if name not in names:
-        raise UserError(f"unknown hyperparameter set '{name}'; {nearest(name, names)}")
+        raise UserError(f"unknown hyperparameter set '{name}'; {suggest_names(name, names)}")
     sets: Mapping[str, Mapping[str, Any]] = datafiles.read_cached(
         suite.baselines() / "hyperparameters" / f"{name}.yaml", Mapping[Line, Mapping[Line, Value]]
     )

@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Container
 
 from rlregress.errors import UserError
-from rlregress.model.extra_packages import EXTRAS, NAMES, not_installed
+from rlregress.model.extra_packages import EXTRAS, NAMES, explain_installation
 
 
 class MissingPackage(UserError):
@@ -25,10 +25,10 @@ def is_installed(module: str) -> bool:
         return False
 
 
-def require(module: str) -> None:
+def require_module(module: str) -> None:
     """Raise ``MissingPackage`` unless the module of an extra is installed."""
     if not is_installed(module):
-        raise MissingPackage(not_installed(module))
+        raise MissingPackage(explain_installation(module))
 
 
 def describe_missing(error: BaseException | None, extras: Container[str] | None = None) -> str:
@@ -52,7 +52,7 @@ def describe_missing(error: BaseException | None, extras: Container[str] | None 
             requires = "install" in text and any(word in text for word in words)
             counts = extras is None or extra in extras
             if (imports or requires) and counts and not is_installed(module):
-                return not_installed(module)
+                return explain_installation(module)
         context = None if error.__suppress_context__ else error.__context__
         error = error.__cause__ or context
     return ""

@@ -53,7 +53,7 @@ class Durations:
 
 
 @functools.cache
-def stored_durations() -> Durations:
+def read_durations() -> Durations:
     """Read ``baselines/durations.toml``; UserError if it is damaged."""
     durations: Durations = datafiles.read(suite.baselines() / "durations.toml", Durations)
     return durations
@@ -83,13 +83,13 @@ class CommandStage:
     @property
     def stored(self) -> float | None:
         """Return the stored seconds of the whole stage; None: nothing is stored."""
-        durations = stored_durations()
+        durations = read_durations()
         seconds = durations.stages.get(self.name)
         if seconds is None:
             return None
         return seconds * self.size * self._rounds + durations.start * self.starts
 
-    def expected(self, slowness: float) -> float | None:
+    def expected_seconds(self, slowness: float) -> float | None:
         """Return seconds of the whole stage on a machine so many times slower; None: unknown."""
         if self.seconds is not None:
             return self.seconds * self.size * self._rounds
@@ -120,10 +120,10 @@ class Estimate:
         #: seconds of the stages that have ended: measured here, and stored
         self._measured = (0.0, 0.0)
         self._prior = (PRIOR * estimate_slowdown(), PRIOR)
-        self._enter(CommandStage(""), is_counted=False)
+        self._enter_stage(CommandStage(""), is_counted=False)
         self.started = self._last
 
-    def _enter(self, stage: CommandStage, is_counted: bool) -> None:
+    def _enter_stage(self, stage: CommandStage, is_counted: bool) -> None:
         self._stage, self._is_counted, self._done = stage, is_counted, 0.0
         self._last = self._stage_started = time.monotonic()
         # time and count of the first finished parts: time before them, such as imports, is not
@@ -176,7 +176,7 @@ class Estimate:
                 number = names.index(name)
                 stage, self._following = self._following[number], self._following[number + 1 :]
             stage = replace(stage, parts=parts or stage.parts, size=size or stage.size)
-            self._enter(stage, is_counted=parts > 0)
+            self._enter_stage(stage, is_counted=parts > 0)
 
     def done(self, count: int = 1, reused: bool = False) -> None:
         """Count finished parts.
@@ -202,7 +202,7 @@ class Estimate:
             if not self._is_planned and stage_pace is None:
                 return None
             slowness = (measured + self._prior[0]) / (stored + self._prior[1])
-            following = [stage.expected(slowness) for stage in self._following]
+            following = [stage.expected_seconds(slowness) for stage in self._following]
             present = self._present_seconds_left(now, stage_pace, slowness)
             if present is None:
                 return None
@@ -241,7 +241,7 @@ class Estimate:
         self, now: float, stage_pace: float | None, slowness: float
     ) -> float | None:
         """Return the seconds that the present stage still takes; None: unknown."""
-        expected = self._stage.expected(slowness)
+        expected = self._stage.expected_seconds(slowness)
         pace = stage_pace
         if pace is None and expected is not None:
             pace = expected / self._stage.parts if self._stage.parts else 0.0

@@ -31,15 +31,15 @@ def write_judged(
         top: folder of the repository; paths in the files are relative to it.
     """
     page = check_page.page(result)
-    text = markdown_page.text(page)
+    text = markdown_page.format_page(page)
     write_atomically(folder / "report.html", page.html())
     verdict = evidence.to_plain(check_report.as_json(result))
     verdict["night"] = nightly_record.build_record(result, entries)
     write_atomically(folder / nightly_record.VERDICT_FILE, json.dumps(verdict, indent=1) + "\n")
     brief = short_summary.lines(check_page.facts(result), check_page.cards(result), "report.html")
-    comment = ci_formats.comment(ci_formats.GATE, brief, text)
+    comment = ci_formats.make_comment(ci_formats.GATE, brief, text)
     write_atomically(folder / "summary.md", comment)
-    findings = check_findings.findings(result, top)
+    findings = check_findings.list_findings(result, top)
     write_atomically(
         folder / "gate.sarif", json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
     )

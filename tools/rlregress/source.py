@@ -52,7 +52,7 @@ class Source(NamedTuple):
     functions: tuple[Function, ...]
     tests: tuple[Test, ...]
 
-    def function(self, line: int) -> str:
+    def function_at(self, line: int) -> str:
         """Return the qualified name of the innermost function at a line; else "<module>"."""
         inner = "<module>"
         for function in self.functions:
@@ -123,7 +123,7 @@ def read_text(path: str | Path) -> str:
     return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def below(
+def list_files_below(
     folder: Path,
     without: Collection[str] = ("__pycache__",),
     inside: tuple[Path, ...] = (),
@@ -139,7 +139,7 @@ def below(
     elif folder.is_dir() and (real := folder.resolve()) not in inside:
         for path in sorted(folder.iterdir()):
             if path.name not in without:
-                yield from below(path, without, (*inside, real))
+                yield from list_files_below(path, without, (*inside, real))
 
 
 def map_tests(source: Source) -> dict[int, Test]:

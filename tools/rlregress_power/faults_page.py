@@ -24,7 +24,7 @@ from rlregress.report.html.page import (
 from rlregress_power import faults_text
 
 TITLE = "Injected faults"
-_SIDES = ("as it is", "with the fault")
+_COLUMN_TITLES = ("as it is", "with the fault")
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ def row(instrument: str, result: FaultResult) -> Row:
     right = result.in_place if instrument == TRACES else result.detected
     is_right = None if result.trouble else right
     if instrument != RETURNS:
-        return Row(result, is_right, "\n".join(faults_text.lines(instrument, result)))
+        return Row(result, is_right, "\n".join(faults_text.describe_result(instrument, result)))
     word = "regressed" if result.regressed else "not regressed"
-    text = result.trouble or faults_text.cost(result)
+    text = result.trouble or faults_text.describe_cost(result)
     return Row(result, is_right, text, word, verdicts=bool(result.verdicts))
 
 
@@ -92,7 +92,10 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     )
     table = Table(
         ("", "fault", "file", "change", "result"),
-        [[row.badge, row.name, row.result.fault.file, _change(row), row.text] for row in right],
+        [
+            [row.badge, row.name, row.result.fault.file, _describe_change(row), row.text]
+            for row in right
+        ],
     )
     own = [row for row in right if row.verdicts]
     sections = [
@@ -104,7 +107,7 @@ def page(rows: Sequence[Row], summary: str, facts: Facts) -> str:
     return pages.Page(facts, [card], sections).html()
 
 
-def _change(row: Row) -> str:
+def _describe_change(row: Row) -> str:
     fault = row.result.fault
     return f"{fault.old.strip()} → {fault.new.strip() or 'nothing'}" if fault.file else ""
 
@@ -115,13 +118,15 @@ def _finding(row: Row) -> Finding:
     if fault.file:
         old, new = fault.old.splitlines() or [""], fault.new.splitlines() or [""]
         most = max(len(old), len(new))
-        pairs = [LinePair(old=_line(old, at), new=_line(new, at)) for at in range(most)]
-        parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _SIDES))
+        pairs = [
+            LinePair(old=_numbered_line(old, at), new=_numbered_line(new, at)) for at in range(most)
+        ]
+        parts.append(SourcePair(Hunk(title=fault.file, groups=(tuple(pairs),)), _COLUMN_TITLES))
     if row.verdicts:
-        parts.append(returns_page.table(row.result.verdicts))
+        parts.append(returns_page.verdicts_table(row.result.verdicts))
     parts.append(Quoted(row.text))
     return Finding(row.name, row.badge, (), (), parts)
 
 
-def _line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
+def _numbered_line(lines: Sequence[str], at: int) -> tuple[int, str] | None:
     return (at + 1, lines[at]) if at < len(lines) else None

@@ -18,7 +18,7 @@ from rlregress.model.fault_results import (
 from rlregress.report import throughput_text, words
 
 
-def lines(instrument: str, result: FaultResult) -> list[str]:
+def describe_result(instrument: str, result: FaultResult) -> list[str]:
     """Describe an instrument's result for one fault, with each verdict if there are several."""
     return _LINES[instrument](result)
 
@@ -27,7 +27,7 @@ def _describe_detection(result: FaultResult) -> str:
     return "; ".join(f"{name}: {text}" for name, text in sorted(result.by.items()))
 
 
-def _probed(result: FaultResult) -> list[str]:
+def _describe_probed(result: FaultResult) -> list[str]:
     fault = result.fault
     name, detection = fault.name, _describe_detection(result) or "no detail changed"
     if result.trouble:
@@ -41,7 +41,7 @@ def _probed(result: FaultResult) -> list[str]:
     return [f"{fault.framework} {word:<16}{name}: {detection}"]
 
 
-def _traced(result: FaultResult) -> list[str]:
+def _describe_traced(result: FaultResult) -> list[str]:
     fault = result.fault
     word = "found" if result.in_place else "ELSEWHERE" if result.detected else "NOT FOUND"
     line = f"{word:<10}{fault.title:<58} {result.verdict}"
@@ -53,7 +53,7 @@ def _traced(result: FaultResult) -> list[str]:
     return [line]
 
 
-def _tested(result: FaultResult) -> list[str]:
+def _describe_tested(result: FaultResult) -> list[str]:
     fault, detection = result.fault, _describe_detection(result) or "no test failed"
     if result.trouble:
         word, detection = "NOT INJECTED", result.trouble
@@ -65,7 +65,7 @@ def _tested(result: FaultResult) -> list[str]:
     return [f"{word:<16}{fault.title}: {detection}"]
 
 
-def _under_option(result: FaultResult) -> list[str]:
+def _describe_under_option(result: FaultResult) -> list[str]:
     fault = result.fault
     detection = "".join(f"{how}, by {training}" for training, how in result.by.items())
     never = f"run by {result.executed}, not detected" if result.executed else "never run"
@@ -73,18 +73,18 @@ def _under_option(result: FaultResult) -> list[str]:
     return [f"{fault.framework} {fault.name} ({fault.option}): {detection}"]
 
 
-def _judged(result: FaultResult) -> list[str]:
+def _describe_judged(result: FaultResult) -> list[str]:
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{result.fault.title}: {result.trouble}"]
     word = "regressed" if result.regressed else "not regressed"
-    verdicts = words.lines(result.verdicts)
+    verdicts = words.verdict_lines(result.verdicts)
     return [
-        f"{word:<16}{result.fault.title}: {cost(result)}",
+        f"{word:<16}{result.fault.title}: {describe_cost(result)}",
         *(f"    {line}" for line in verdicts),
     ]
 
 
-def _replayed(result: FaultResult) -> list[str]:
+def _describe_replayed(result: FaultResult) -> list[str]:
     fault = result.fault
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{fault.title}: {result.trouble}"]
@@ -94,12 +94,12 @@ def _replayed(result: FaultResult) -> list[str]:
     return [f"{word:<16}{fault.title}: {_describe_detection(result) or never}, {seconds}"]
 
 
-def cost(result: FaultResult) -> str:
+def describe_cost(result: FaultResult) -> str:
     """Describe the runs and minutes of a gate on returns."""
     return f"{result.runs} runs, {result.cpu_minutes:.1f} CPU minutes"
 
 
-def _measured(result: FaultResult) -> list[str]:
+def _describe_measured(result: FaultResult) -> list[str]:
     fault = result.fault
     if result.trouble:
         return [f"{'COULD NOT JUDGE':<16}{fault.title}: {result.trouble}"]
@@ -112,13 +112,13 @@ def _measured(result: FaultResult) -> list[str]:
 
 
 _LINES: Mapping[str, Callable[[FaultResult], list[str]]] = {
-    DETAILS: _probed,
-    TRACES: _traced,
-    OPTIONS: _under_option,
-    BEHAVIOR: _tested,
-    RETURNS: _judged,
-    REPLAYS: _replayed,
-    THROUGHPUT: _measured,
+    DETAILS: _describe_probed,
+    TRACES: _describe_traced,
+    OPTIONS: _describe_under_option,
+    BEHAVIOR: _describe_tested,
+    RETURNS: _describe_judged,
+    REPLAYS: _describe_replayed,
+    THROUGHPUT: _describe_measured,
 }
 
 
@@ -127,7 +127,7 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     detected = sum(result.detected for result in results)
     count_text = f"{detected} of {len(results)}"
     if instrument == REPLAYS:
-        return _summary_of_replays(results)
+        return _summarise_replays(results)
     if instrument in _DETECTED:
         return f"{count_text} injected faults {_DETECTED[instrument]}"
     right = sum(result.in_place for result in results)
@@ -152,7 +152,7 @@ def summary(instrument: str, results: Sequence[FaultResult]) -> str:
     return text + (f"; {trouble} could not judge" if trouble else "")
 
 
-def _summary_of_replays(results: Sequence[FaultResult]) -> str:
+def _summarise_replays(results: Sequence[FaultResult]) -> str:
     judged = [result for result in results if not result.trouble]
     run = [result for result in judged if result.executed]
     minutes = sum(result.cpu_minutes for result in judged)

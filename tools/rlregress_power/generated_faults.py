@@ -58,7 +58,7 @@ def _folder() -> Path:
     return suite.data_of(rlregress_power, "faults")
 
 
-def scope(framework: str) -> tuple[str, ...]:
+def load_scope(framework: str) -> tuple[str, ...]:
     """Return patterns of the files whose functions can get faults.
 
     Raises:
@@ -76,7 +76,7 @@ def scope(framework: str) -> tuple[str, ...]:
 
 def draw_faults(adapter: Adapter, count: int, draw: int) -> tuple[list[Mutant], int]:
     """Return ``count`` random faults of the functions in scope, and the number of places."""
-    texts = {name: path.read_text(encoding="utf-8") for name, path in _files(adapter).items()}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in _list_files(adapter).items()}
     return draw_mutants(texts, count, draw)
 
 
@@ -101,18 +101,18 @@ def draw_mutants(texts: Mapping[str, str], count: int, draw: int) -> tuple[list[
         if len(mutants) == count:
             break
         fault = mutation.build_mutant(file, function, edit, texts[file])
-        if fault is not None and _tree(fault.text) != _tree(texts[file]):
+        if fault is not None and _dump_tree(fault.text) != _dump_tree(texts[file]):
             mutants.append(fault)
     return sorted(mutants, key=lambda item: (item.file, item.line, item.new)), len(places)
 
 
 @functools.lru_cache(maxsize=32)  # each unchanged file is compared with many faults
-def _tree(text: str) -> str:
+def _dump_tree(text: str) -> str:
     return ast.dump(ast.parse(text))
 
 
-def _files(adapter: Adapter) -> dict[str, Path]:
-    patterns = scope(adapter.name)
+def _list_files(adapter: Adapter) -> dict[str, Path]:
+    patterns = load_scope(adapter.name)
     paths_by_name = {}
     for folder in map(Path, adapter.code.folders()):
         for path in folder.rglob("*.py"):
@@ -128,7 +128,7 @@ def _files(adapter: Adapter) -> dict[str, Path]:
     return paths_by_name
 
 
-def outcome(fault: Mutant) -> Outcome:
+def make_outcome(fault: Mutant) -> Outcome:
     """Return the outcome of a fault before any tier has run."""
     return Outcome(
         file=fault.file,
@@ -141,7 +141,7 @@ def outcome(fault: Mutant) -> Outcome:
     )
 
 
-def as_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: str = "") -> Fault:
+def make_fault(fault: Mutant, framework: str, sound: str, name: str, algorithm: str = "") -> Fault:
     """Return a mutant as a fault that can be injected."""
     above = "".join(row + "\n" for row in sound.split("\n")[: fault.line - 1])
     occurrence = above.count(fault.old) + 1
@@ -161,7 +161,7 @@ def results_path(framework: str, draw: int) -> Path:
     return _folder() / "generated" / f"{framework}-draw-{draw}.json"
 
 
-def load(framework: str, draw: int) -> Drawn | None:
+def load_results(framework: str, draw: int) -> Drawn | None:
     """Return the stored results; None if there are none."""
     path = results_path(framework, draw)
     return _read(path) if path.is_file() else None
@@ -179,14 +179,14 @@ def _read(path: Path) -> Drawn:
     return content
 
 
-def keep(results: Drawn) -> None:
+def write_results(results: Drawn) -> None:
     """Write the results, replacing earlier ones."""
     path = results_path(results.framework, results.draw)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
 
-def misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
+def list_misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[Outcome]:
     """Return faults that no tier detected when drawn and that are not explained as no fault."""
     return [
         fault
@@ -196,7 +196,7 @@ def misses(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> list[
     ]
 
 
-def explained() -> dict[tuple[str, str], Explained]:
+def load_explanations() -> dict[tuple[str, str], Explained]:
     """Return (framework, fault) -> why no tier detects it, for reviewed faults."""
     content: _Explanations = datafiles.read(_folder() / "explained.toml", _Explanations)
     return {

@@ -17,7 +17,7 @@ def pair_lines(row: JudgedPair) -> Iterator[str]:
         yield f"  {change.outcome}: {change.id}{by}"
 
 
-def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
+def history_table(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
     """Return the table of a framework.
 
     Args:
@@ -29,21 +29,22 @@ def lines(title: str, published: int, rows: Sequence[JudgedPair]) -> list[str]:
         "",
         f"{len(rows)} of {published} pairs of neighbouring releases judged.",
         "",
-        *_counts(rows),
+        *_describe_counts(rows),
         "",
-        *(line for row in rows for line in _row(row)),
+        *(line for row in rows for line in _describe_pair(row)),
         "",
     ]
 
 
-def _counts(rows: Sequence[JudgedPair]) -> list[str]:
+def _describe_counts(rows: Sequence[JudgedPair]) -> list[str]:
     count_text = Counter(change.outcome for row in rows for change in row.changes)
     total = sum(count_text.values())
     if not total:
         return ["No change in scope was judged."]
-    text = tables.head("changes in scope", "", "share")
+    text = tables.markdown_head("changes in scope", "", "share")
     text += [
-        tables.row(name, count_text[name], f"{count_text[name] / total:.0%}") for name in OUTCOMES
+        tables.markdown_row(name, count_text[name], f"{count_text[name] / total:.0%}")
+        for name in OUTCOMES
     ]
     later = sum(change.later for row in rows for change in row.changes)
     if later:
@@ -57,7 +58,7 @@ def _counts(rows: Sequence[JudgedPair]) -> list[str]:
     return text
 
 
-def _row(row: JudgedPair) -> Iterator[str]:
+def _describe_pair(row: JudgedPair) -> Iterator[str]:
     yield f"- {row.before} -> {row.release}: {row.headline} ({row.seconds:.0f} s)"
     for change in row.changes:
         by = f" (`{change.by}`)" if change.by else ""

@@ -34,7 +34,7 @@ from rlregress.model.fault_results import (
 from rlregress.model.recorded_traces import Comparison, Event, Trace
 from rlregress.model.verdict import REGRESSED
 from rlregress.trace import recording_processes
-from rlregress.trace.child_processes import last_words
+from rlregress.trace.child_processes import last_message
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare
 from rlregress.upgrade.versions.cached_folders import Say
@@ -57,7 +57,7 @@ class Instrument:
     share: float = 1.0
     in_place: bool = False
 
-    def enough(self, results: Sequence[FaultResult]) -> bool:
+    def detects_enough(self, results: Sequence[FaultResult]) -> bool:
         """Return whether enough of the faults for the installed version are detected."""
         fitting = [result for result in results if result.fits]
         detected = [result for result in fitting if result.detected]
@@ -66,18 +66,18 @@ class Instrument:
         return min(len(detected), len(right)) >= least and bool(fitting or not results)
 
 
-def _by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
+def _group_by_framework(faults: Sequence[Fault]) -> Mapping[str, list[Fault]]:
     names = dict.fromkeys(fault.framework for fault in faults)
     return {name: [fault for fault in faults if fault.framework == name] for name in names}
 
 
-def _by_probes(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
-    for name, framework_faults in _by_framework(faults).items():
+def _judge_by_probes(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+    for name, framework_faults in _group_by_framework(faults).items():
         say(f"{name}: {len(framework_faults)} faults; measuring which lines each probe executes")
-        yield from probe_server.probe(name, framework_faults, workers)
+        yield from probe_server.probe_each_fault(name, framework_faults, workers)
 
 
-def _by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     """Trace the installed code once per algorithm, then every changed copy."""
     with (
         TemporaryDirectory(prefix="rlregress-traced-") as name,
@@ -85,41 +85,43 @@ def _by_traces(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[Faul
     ):
         folder = Path(name)
         trainings = sorted({(fault.framework, fault.algorithm) for fault in faults})
-        traces = pool.map(lambda training: _unchanged(training[0], training[1], folder), trainings)
+        traces = pool.map(
+            lambda training: _record_unchanged(training[0], training[1], folder), trainings
+        )
         originals = dict(zip(trainings, traces, strict=True))
         yield from pool.map(
-            lambda fault: _traced(fault, originals[fault.framework, fault.algorithm], folder),
+            lambda fault: _trace_fault(fault, originals[fault.framework, fault.algorithm], folder),
             faults,
         )
 
 
-def _record(framework: str, algorithm: str, output: Path, runtime: Runtime) -> Trace:
+def _record_training(framework: str, algorithm: str, output: Path, runtime: Runtime) -> Trace:
     job = {"framework": framework, "training": algorithm, "seed": 0}
     return recording_processes.record(job, output, runtime)
 
 
-def _unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
+def _record_unchanged(framework: str, algorithm: str, folder: Path) -> Trace:
     output = folder / f"{framework}-{algorithm}.trace"
-    recorded = _record(
+    recorded = _record_training(
         framework, algorithm, output, recording_processes.current_runtime("installed")
     )
     if recorded.failure:
         raise UserError(
             f"the built-in training of {algorithm} ended in an error without any fault: "
-            f"{last_words(recorded.failure)}"
+            f"{last_message(recorded.failure)}"
         )
     return recorded
 
 
-def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
+def _trace_fault(fault: Fault, original: Trace, folder: Path) -> FaultResult:
     with injection.inject_fault(fault) as environment:
         paths = tuple(environment["PYTHONPATH"].split(os.pathsep))
         runtime = Runtime(fault.name, paths=paths, variables=environment)
         output = folder / f"{fault.framework}-{fault.name}.trace"
-        changed = _record(fault.framework, fault.algorithm, output, runtime)
+        changed = _record_training(fault.framework, fault.algorithm, output, runtime)
     output.unlink()
     comparison = compare(original, changed)
-    events = _first(comparison)
+    events = _first_events(comparison)
     diverged = comparison.verdict == "diverged"
     kind = comparison.first.kind if comparison.first is not None else ""
     places = {f"{event.file} {event.function}" for event in events}
@@ -128,26 +130,26 @@ def _traced(fault: Fault, original: Trace, folder: Path) -> FaultResult:
         detected=diverged,
         by={kind: f"{events[0].place} {events[0].function}"} if events else {},
         in_place=diverged and bool(places & set(fault.turns)),
-        named=_named(events, fault.file, _function(fault)),
+        named=_names_function(events, fault.file, _find_function(fault)),
         verdict=comparison.verdict,
-        failure=last_words(changed.failure) if changed.failure else "",
+        failure=last_message(changed.failure) if changed.failure else "",
     )
 
 
-def _first(comparison: Comparison) -> list[Event]:
+def _first_events(comparison: Comparison) -> list[Event]:
     """Return the events of the first difference, that of the changed copy first."""
     if comparison.first is None:
         return []
     return [event for event in (comparison.first.new, comparison.first.old) if event is not None]
 
 
-def _named(events: Sequence[Event], file: str, function: str) -> bool:
+def _names_function(events: Sequence[Event], file: str, function: str) -> bool:
     frames = [(event.file, event.function) for event in events]
     frames += [(caller.file, caller.function) for event in events for caller in event.callers]
     return (file, function) in frames
 
 
-def _function(fault: Fault) -> str:
+def _find_function(fault: Fault) -> str:
     """Return the innermost function around a fault; "" if the fault does not fit."""
     place = injection.find_fault_line(fault)
     if place is None:
@@ -159,19 +161,23 @@ def _function(fault: Fault) -> str:
     return inner.name.rpartition(".")[2] if inner is not None else "<module>"
 
 
-def _by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_scenarios(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     """Trace every training of the installed code, and again with each fault that it runs."""
-    for name, framework_faults in _by_framework(faults).items():
+    for name, framework_faults in _group_by_framework(faults).items():
         mutants = {
-            fault: mutant for fault in framework_faults if (mutant := _mutant(fault)) is not None
+            fault: mutant
+            for fault in framework_faults
+            if (mutant := _make_mutant(fault)) is not None
         }
         mutants_found = list(mutants.values())
-        seeded = traced_mutants.try_installed(frameworks.get(name), mutants_found, workers, say)
+        seeded = traced_mutants.trace_with_mutants(
+            frameworks.get(name), mutants_found, workers, say
+        )
         by_fault = dict(zip(mutants, seeded, strict=True))
-        yield from (_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
+        yield from (_result_under_option(fault, by_fault.get(fault)) for fault in framework_faults)
 
 
-def _mutant(fault: Fault) -> Mutant | None:
+def _make_mutant(fault: Fault) -> Mutant | None:
     """Return the changed file; None if the fault fits no function of this version."""
     path = frameworks.get(fault.framework).code.locate(fault.file)
     if path is None:
@@ -195,12 +201,14 @@ def _mutant(fault: Fault) -> Mutant | None:
     )
 
 
-def _under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
+def _result_under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
     if seeded is None:
         return FaultResult(fault=fault, fits=False, trouble="does not fit this version")
     comparison = seeded.comparison
     last = fault.function.rpartition(".")[2]
-    in_place = comparison is not None and _named(_first(comparison), fault.file, last)
+    in_place = comparison is not None and _names_function(
+        _first_events(comparison), fault.file, last
+    )
     how = "an error" if comparison is None else "in place" if in_place else "found"
     return FaultResult(
         fault=fault,
@@ -212,9 +220,9 @@ def _under_option(fault: Fault, seeded: Seeded | None) -> FaultResult:
     )
 
 
-def _by_tests(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_tests(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(_tested, faults)
+        yield from pool.map(_test_fault, faults)
 
 
 def pytest_command(framework: str, paths: Sequence[str], *arguments: str) -> list[str]:
@@ -246,7 +254,7 @@ def run_tests(
     return entries, "" if ran else f"the tests did not run: {output[-500:]}"
 
 
-def _tested(fault: Fault) -> FaultResult:
+def _test_fault(fault: Fault) -> FaultResult:
     if injection.find_fault_line(fault) is None:
         trouble = f"does not fit this version of {fault.framework}"
         return FaultResult(fault=fault, trouble=trouble)
@@ -259,10 +267,10 @@ def _tested(fault: Fault) -> FaultResult:
             name = entry["test"].partition("/")[2].partition("[")[0]
             lines = entry["message"].splitlines()
             failed[name] = "; ".join(filter(None, [failed.get(name), lines[0] if lines else ""]))
-    return behavior_result(fault, failed, trouble)
+    return make_behavior_result(fault, failed, trouble)
 
 
-def behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str = "") -> FaultResult:
+def make_behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str = "") -> FaultResult:
     """Return the result of behaviour tests.
 
     The fault is detected if all named tests failed, one of them with the expected words.
@@ -275,7 +283,7 @@ def behavior_result(fault: Fault, failed: Mapping[str, str], trouble: str = "") 
     return FaultResult(fault=fault, detected=detected, by=failed, trouble=trouble)
 
 
-def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def _judge_by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     """Measure a copy with each fault, one at a time, against the stored processes."""
     for fault in faults:
         pair = fault.framework, fault.algorithm
@@ -300,11 +308,11 @@ def _by_throughput(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[
 
 
 INSTRUMENTS: Mapping[str, Instrument] = {
-    DETAILS: Instrument(run=_by_probes, counted="faults probed"),
-    TRACES: Instrument(run=_by_traces, counted="faults traced", share=0.9, in_place=True),
-    OPTIONS: Instrument(run=_by_scenarios, share=0.9),
-    BEHAVIOR: Instrument(run=_by_tests, counted="faults given to behaviour tests"),
-    RETURNS: Instrument(run=return_gates.judge),
-    REPLAYS: Instrument(run=replay_power.judge, counted="faults replayed"),
-    THROUGHPUT: Instrument(run=_by_throughput),
+    DETAILS: Instrument(run=_judge_by_probes, counted="faults probed"),
+    TRACES: Instrument(run=_judge_by_traces, counted="faults traced", share=0.9, in_place=True),
+    OPTIONS: Instrument(run=_judge_by_scenarios, share=0.9),
+    BEHAVIOR: Instrument(run=_judge_by_tests, counted="faults given to behaviour tests"),
+    RETURNS: Instrument(run=return_gates.judge_faults),
+    REPLAYS: Instrument(run=replay_power.judge_faults, counted="faults replayed"),
+    THROUGHPUT: Instrument(run=_judge_by_throughput),
 }

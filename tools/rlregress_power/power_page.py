@@ -17,9 +17,9 @@ _NOT_RUN, _RUN = "not detected, on a line that nothing runs", "not detected, alt
 
 def page(results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]) -> str:
     """Return the page."""
-    parts = [_HEAD.strip(), "", *_shares(results, explained), "", *_rows_by_operator(results)]
+    parts = [_HEAD.strip(), "", *_shares_table(results, explained), "", *_rows_by_operator(results)]
     for draw in results:
-        parts += ["", *_unseen(draw, explained)]
+        parts += ["", *_list_undetected(draw, explained)]
     return "\n".join(parts) + "\n"
 
 
@@ -59,13 +59,13 @@ faults without an explanation.
 """
 
 
-def _explanation(
+def _find_explanation(
     draw: Drawn, fault: Outcome, explained: Mapping[tuple[str, str], Explained]
 ) -> Explained | None:
     return explained.get((draw.framework, fault.name)) if not fault.detected_by else None
 
 
-def _shares(
+def _shares_table(
     results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> Iterable[str]:
     head = [
@@ -77,17 +77,20 @@ def _shares(
     for draw in results:
         version = next(iter(draw.versions.values()), "")
         named = [f"{draw.framework} {version}".strip(), str(draw.draw), draw.date]
-        rows.append([*named, *_share(str(draw.of), [draw], explained)])
+        rows.append([*named, *_shares_row(str(draw.of), [draw], explained)])
     if len(results) > 1:
-        rows.append(["all", "", "", *_share("", results, explained)])
-    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
+        rows.append(["all", "", "", *_shares_row("", results, explained)])
+    return [
+        *tables.markdown_head(*head, numbers=len(head) - 1),
+        *(tables.markdown_row(*row) for row in rows),
+    ]
 
 
-def _share(
+def _shares_row(
     places: str, results: Sequence[Drawn], explained: Mapping[tuple[str, str], Explained]
 ) -> list[str]:
     faults = [fault for draw in results for fault in draw.faults]
-    whys = [_explanation(draw, fault, explained) for draw in results for fault in draw.faults]
+    whys = [_find_explanation(draw, fault, explained) for draw in results for fault in draw.faults]
     kinds = Counter(why.kind for why in whys if why is not None)
     detected = sum(bool(fault.detected_by) for fault in faults)
     since = sum(bool(fault.detected_later_by) for fault in faults)
@@ -128,16 +131,19 @@ def _rows_by_operator(results: Sequence[Drawn]) -> Iterable[str]:
             str(sum(not fault.detected_by and not fault.run for fault in draw)),
         ])  # fmt: skip
     head = ["operator", "faults", *(f"first detected by {tier}" for tier in TIERS), _RUN, _NOT_RUN]
-    return [*tables.head(*head, numbers=len(head) - 1), *(tables.row(*row) for row in rows)]
+    return [
+        *tables.markdown_head(*head, numbers=len(head) - 1),
+        *(tables.markdown_row(*row) for row in rows),
+    ]
 
 
-def _unseen(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
+def _list_undetected(draw: Drawn, explained: Mapping[tuple[str, str], Explained]) -> Iterable[str]:
     yield f"## Not detected: {draw.framework}, draw {draw.draw}"
     for title, run in ((_RUN, True), (_NOT_RUN, False)):
         undetected = [fault for fault in draw.faults if not fault.detected_by and fault.run == run]
         yield from ("", f"### {title.capitalize()}: {len(undetected)}", "")
         for missed in undetected:
-            why = _explanation(draw, missed, explained)
+            why = _find_explanation(draw, missed, explained)
             text = f" **{why.kind.capitalize()}**: {why.why}" if why is not None else ""
             text += (
                 f" Detected on {draw.asked_again} by {missed.detected_later_by}."

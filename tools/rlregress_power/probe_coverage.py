@@ -21,7 +21,7 @@ Probe = tuple[str, str]
 ExecutedLines = Mapping[str, Mapping[Probe, frozenset[int]]]
 
 
-def measure(adapter: Adapter) -> ExecutedLines:
+def measure_executed_lines(adapter: Adapter) -> ExecutedLines:
     """Run every probe once with its lines counted."""
     import coverage
 
@@ -47,7 +47,7 @@ def measure(adapter: Adapter) -> ExecutedLines:
     return executed
 
 
-def statement(text: str, line: int, script: bool = False) -> range | None:
+def find_statement(text: str, line: int, script: bool = False) -> range | None:
     """Return the lines of the innermost statement at ``line`` in the body of a function.
 
     None for other statements: the bodies of modules and classes, and defaults of arguments, run at
@@ -58,7 +58,7 @@ def statement(text: str, line: int, script: bool = False) -> range | None:
     functions = ast.FunctionDef | ast.AsyncFunctionDef
     bodies = [node.body for node in ast.walk(tree) if isinstance(node, functions)]
     for body in [*bodies, *([tree.body] if script else [])]:
-        for node in _statements(body):
+        for node in _walk_statements(body):
             if node.lineno <= line <= (node.end_lineno or node.lineno):
                 inner = best is None or node.lineno >= best.lineno
                 best = node if inner else best
@@ -67,20 +67,20 @@ def statement(text: str, line: int, script: bool = False) -> range | None:
     return range(best.lineno, (best.end_lineno or best.lineno) + 1)
 
 
-def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
+def _walk_statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
     for node in body:
         yield node
         if isinstance(node, ast.ClassDef):
             continue
         for _, value in ast.iter_fields(node):
             if isinstance(value, list):
-                yield from _statements(v for v in value if isinstance(v, ast.stmt))
+                yield from _walk_statements(v for v in value if isinstance(v, ast.stmt))
                 for handler in value:
                     if isinstance(handler, ast.ExceptHandler | ast.match_case):
-                        yield from _statements(handler.body)
+                        yield from _walk_statements(handler.body)
 
 
-def probes_at(
+def find_probes_at(
     executed: ExecutedLines, path: Path, line: int, script: bool = False
 ) -> set[Probe] | None:
     """Return the probes that execute the statement at a line; None if all must run.
@@ -88,7 +88,7 @@ def probes_at(
     The set is empty for a statement in the body of a function that no probe executes.
     """
     file_lines = executed.get(str(path.resolve()))
-    lines = statement(path.read_text(encoding="utf-8"), line, script)
+    lines = find_statement(path.read_text(encoding="utf-8"), line, script)
     # a script that was not counted at all may run under another name
     if lines is None or (script and file_lines is None):
         return None
@@ -100,7 +100,7 @@ def probes_at(
     }
 
 
-def foreign_modules(adapter: Adapter) -> list[str]:
+def list_foreign_modules(adapter: Adapter) -> list[str]:
     """Return imported top-level modules that are neither under test nor of this library."""
     own = {*adapter.framework.modules, *adapter.framework.beneath, "rlregress", "__main__"}
     roots = {name.partition(".")[0] for name in sys.modules}

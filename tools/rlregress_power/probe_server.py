@@ -31,10 +31,12 @@ _MODULE = "rlregress_power.probe_server"
 PATIENCE = 300
 
 
-def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[FaultResult]:
+def probe_each_fault(
+    framework: str, faults: Sequence[Fault], workers: int
+) -> Iterator[FaultResult]:
     """Yield the probes' result for each fault, in the order of completion."""
     measured = subprocess.run(
-        process_tree.supervised(
+        process_tree.supervise_command(
             [sys.executable, "-W", "ignore", "-m", _MODULE, "measure", framework]
         ),
         input=json.dumps([fault.__dict__ for fault in faults]),
@@ -46,7 +48,7 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
     plan = json.loads(measured.stdout.splitlines()[-1])
     command = [sys.executable, "-W", "ignore", "-m", _MODULE, "serve", framework, str(workers)]
     serving = subprocess.Popen(
-        process_tree.supervised(command),
+        process_tree.supervise_command(command),
         env=worker_launch.worker_environment(),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -59,11 +61,11 @@ def probe(framework: str, faults: Sequence[Fault], workers: int) -> Iterator[Fau
     by_name = {fault.name: fault for fault in faults}
     for line in serving.stdout:
         answer = json.loads(line)
-        yield result(by_name[answer["name"]], answer["changed"], len(answer["asked"]))
+        yield make_result(by_name[answer["name"]], answer["changed"], len(answer["asked"]))
     serving.wait()
 
 
-def result(
+def make_result(
     fault: Fault, changed: Mapping[str, Mapping[str, str]], executed: int = 0
 ) -> FaultResult:
     """Return the result of probes for a fault.
@@ -99,37 +101,37 @@ def result(
     )
 
 
-def _fault(fields: Mapping[str, Any]) -> Fault:
+def _read_fault(fields: Mapping[str, Any]) -> Fault:
     """Rebuild a fault from JSON."""
     values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
     return Fault(**values)
 
 
-def _measure(framework: str) -> None:
+def _print_plan(framework: str) -> None:
     """Print the plan: the modules to import first, and the probes to run for each fault."""
     from rlregress import frameworks
     from rlregress_power import probe_coverage
 
     adapter = frameworks.get(framework)
-    executed = probe_coverage.measure(adapter)
+    executed = probe_coverage.measure_executed_lines(adapter)
     jobs = []
     for fields in json.load(sys.stdin):
-        fault = _fault(fields)
+        fault = _read_fault(fields)
         place = find_fault_line(fault)
         probes = None
         if place is not None:
-            probes = probe_coverage.probes_at(
+            probes = probe_coverage.find_probes_at(
                 executed, *place, script=not adapter.framework.modules
             )
         if probes is not None:
             named = {*fault.turns, *fault.also}
             probes |= {probe for probe in adapter.observe.probes() if probe[0] in named}
         jobs.append({"fault": fields, "probes": None if probes is None else sorted(probes)})
-    plan = {"modules": probe_coverage.foreign_modules(adapter), "jobs": jobs}
+    plan = {"modules": probe_coverage.list_foreign_modules(adapter), "jobs": jobs}
     print(json.dumps(plan), flush=True)
 
 
-def _serve(framework: str, workers: int) -> None:
+def _serve_faults(framework: str, workers: int) -> None:
     """Read the plan, fork a child for each fault, print the answers."""
     plan = json.loads(sys.stdin.readline())
     for name in plan["modules"]:
@@ -150,7 +152,7 @@ def _serve(framework: str, workers: int) -> None:
         child = os.fork()
         if child == 0:
             os.close(reading)
-            _child(framework, job, writing)
+            _probe_in_child(framework, job, writing)
         os.close(writing)
         running[child] = reading, job["fault"]["name"]
     while running:
@@ -174,11 +176,11 @@ def _wait_for_answer(running: dict[int, tuple[int, str]]) -> None:
     print(output, flush=True)
 
 
-def _child(framework: str, job: Mapping[str, Any], writing: int) -> None:
+def _probe_in_child(framework: str, job: Mapping[str, Any], writing: int) -> None:
     """Probe with the fault in place; never return."""
     signal.alarm(PATIENCE)
     fields = job["fault"]
-    fault = _fault(fields)
+    fault = _read_fault(fields)
     probes = None if job["probes"] is None else {tuple(probe) for probe in job["probes"]}
     changed: dict[str, dict[str, str]] = {}
     probed: list[str] = []
@@ -226,6 +228,6 @@ def probe_faults(
 
 if __name__ == "__main__":
     if sys.argv[1] == "measure":
-        _measure(sys.argv[2])
+        _print_plan(sys.argv[2])
     else:
-        _serve(sys.argv[2], int(sys.argv[3]))
+        _serve_faults(sys.argv[2], int(sys.argv[3]))

@@ -49,7 +49,7 @@ def results_path(framework: str) -> Path:
     return suite.data_of(rlregress_power, "histories") / f"{framework}.results.json"
 
 
-def load(framework: str) -> tuple[JudgedPair, ...]:
+def load_results(framework: str) -> tuple[JudgedPair, ...]:
     """Return the stored results; empty if nothing was judged yet."""
     path = results_path(framework)
     if not path.is_file():
@@ -84,8 +84,8 @@ def judge_pairs(
                 f"'{name}' is not a release of {framework} that follows another; known: "
                 f"{', '.join(pair.release for pair in pairs)}"
             )
-    suite.checkout("judging histories")
-    results = {row.release: row for row in load(framework)}
+    suite.require_checkout("judging histories")
+    results = {row.release: row for row in load_results(framework)}
     pending = [p for p in pairs if (p.release in only if only else p.release not in results)]
     for pair in pending if further else ():
         if pair.release not in results:
@@ -105,15 +105,15 @@ def judge_pairs(
                 # the stored result must not be replaced by an error
                 raise
             data = {"verdict": COULD_NOT_JUDGE, "headline": f"could not judge: {error}"}
-        result = judged(pair, data, time.monotonic() - begun)
+        result = make_judged_pair(pair, data, time.monotonic() - begun)
         if further:
-            result = with_named(results[pair.release], result)
+            result = add_named_causes(results[pair.release], result)
         results[pair.release] = result
-        _keep(framework, [results[p.release] for p in pairs if p.release in results])
+        _write_results(framework, [results[p.release] for p in pairs if p.release in results])
         yield result
 
 
-def _keep(framework: str, rows: Sequence[JudgedPair]) -> None:
+def _write_results(framework: str, rows: Sequence[JudgedPair]) -> None:
     pairs = [asdict(row) for row in rows]
     for change in itertools.chain.from_iterable(pair["changes"] for pair in pairs):
         if not change["later"]:
@@ -122,7 +122,7 @@ def _keep(framework: str, rows: Sequence[JudgedPair]) -> None:
     write_atomically(results_path(framework), text + "\n")
 
 
-def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
+def make_judged_pair(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> JudgedPair:
     """Return a report's verdicts on the changes of a pair."""
     return JudgedPair(
         before=pair.before,
@@ -130,11 +130,11 @@ def judged(pair: ReleasePair, data: Mapping[str, Any], seconds: float) -> Judged
         verdict=str(data["verdict"]),
         headline=str(data["headline"]),
         seconds=round(seconds, 1),
-        changes=tuple(_judged_change(change, data) for change in pair.in_scope),
+        changes=tuple(_judge_change(change, data) for change in pair.in_scope),
     )
 
 
-def with_named(stored_pair: JudgedPair, further: JudgedPair) -> JudgedPair:
+def add_named_causes(stored_pair: JudgedPair, further: JudgedPair) -> JudgedPair:
     """Return a stored pair with the causes that an upgrade with selected scenarios named."""
     named = {change.id: change for change in further.changes if change.outcome == CAUSE}
     changes = tuple(
@@ -146,10 +146,10 @@ def with_named(stored_pair: JudgedPair, further: JudgedPair) -> JudgedPair:
     return replace(stored_pair, changes=changes)
 
 
-def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
+def _judge_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     frameworks = list(data.get("frameworks", {}).values())
     for framework_report in frameworks:
-        by = _named(change, framework_report)
+        by = _find_named_cause(change, framework_report)
         if by:
             return JudgedChange(id=change.id, outcome=CAUSE, by=by)
     for row in data.get("entries", ()):
@@ -167,7 +167,7 @@ def _judged_change(change: Change, data: Mapping[str, Any]) -> JudgedChange:
     return JudgedChange(id=change.id, outcome=MISSED if judged_ else NOT_JUDGED)
 
 
-def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
+def _find_named_cause(change: Change, framework_report: Mapping[str, Any]) -> str:
     """Return where the report names the change and nothing else."""
     for name, trace in framework_report["traces"].items():
         cause = trace["cause"] or {}
@@ -180,7 +180,7 @@ def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
         ]
         still = set(cause.get("still", ()))
         for function in named:
-            if _lies_in(function, change) and function not in still:
+            if _names_function(function, change) and function not in still:
                 return f"{name}: {function}"
     for default in framework_report["defaults"]:
         if _is_default(change, default):
@@ -193,7 +193,7 @@ def _named(change: Change, framework_report: Mapping[str, Any]) -> str:
     return ""
 
 
-def _lies_in(function: str | None, change: Change) -> bool:
+def _names_function(function: str | None, change: Change) -> bool:
     """Return whether the change names a function, or one that encloses it."""
     return function is not None and any(
         function == named or function.startswith(f"{named}.") for named in change.functions
@@ -207,7 +207,9 @@ def _is_default(change: Change, default: Mapping[str, str]) -> bool:
         if owner.startswith(algorithm) and default["name"] == name:
             return True
     # a parameter of a function that the change names
-    return default["owner"] in {known_changes.qualified(function) for function in change.functions}
+    return default["owner"] in {
+        known_changes.qualify_name(function) for function in change.functions
+    }
 
 
 def _diverges(change: Change, framework_report: Mapping[str, Any]) -> bool:

@@ -21,7 +21,7 @@ from rlregress.errors import UserError
 from rlregress.faults import injection
 from rlregress.inside import child_environment, process_tree, run_record
 from rlregress.model.fault_results import Fault, FaultResult
-from rlregress.trace.child_processes import last_words
+from rlregress.trace.child_processes import last_message
 from rlregress.training import worker_launch
 from rlregress.training.recorded_runs import RunResult
 from rlregress.upgrade.versions.cached_folders import Say
@@ -43,36 +43,36 @@ class _Replayed:
     lines: Mapping[str, Collection[int]]
 
 
-def judge(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
+def judge_faults(faults: Sequence[Fault], workers: int, say: Say) -> Iterator[FaultResult]:
     """Train the first seed of a stored replay with each fault, up to the first difference."""
     for fault in faults:
         try:
-            yield _judge(fault, _without_fault(fault.framework, fault.algorithm))
+            yield _judge_fault(fault, _replay_without_fault(fault.framework, fault.algorithm))
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))
 
 
-def draw(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
+def draw_faults(framework: str, algorithm: str, count: int, seed: int) -> list[Fault]:
     """Return random faults in the files of an algorithm, as a replay counts them.
 
     Raises:
         UserError: there is no stored replay of the algorithm.
     """
-    trail = _stored(framework, algorithm).run.trail
+    trail = _find_stored_run(framework, algorithm).run.trail
     files = {
         file: frameworks.get(framework).code.locate(file) for file in (trail.lines if trail else ())
     }
     texts = {file: path.read_text("utf-8") for file, path in files.items() if path is not None}
     mutants, _ = generated_faults.draw_mutants(texts, count, seed)
     return [
-        generated_faults.as_fault(
+        generated_faults.make_fault(
             mutant, framework, texts[mutant.file], f"{mutant.file}:{mutant.line}", algorithm
         )
         for mutant in mutants
     ]
 
 
-def _stored(framework: str, algorithm: str) -> ReplayableRun:
+def _find_stored_run(framework: str, algorithm: str) -> ReplayableRun:
     """Return the first seed of the first replay of an algorithm; UserError if none is stored."""
     selection = Selection("short", [framework], [algorithm], cells="all")
     for cell in cell_selection.choose_cells(selection):
@@ -85,16 +85,16 @@ def _stored(framework: str, algorithm: str) -> ReplayableRun:
 
 
 @cache
-def _without_fault(framework: str, algorithm: str) -> _Replayed:
+def _replay_without_fault(framework: str, algorithm: str) -> _Replayed:
     """Replay the installed code; UserError if its numbers differ from the record."""
-    recorded = _stored(framework, algorithm)
-    content = _train(recorded, worker_launch.worker_environment(), to_its_end=True)
+    recorded = _find_stored_run(framework, algorithm)
+    content = _train_stored_run(recorded, worker_launch.worker_environment(), to_its_end=True)
     if first := replays.describe_first_difference(recorded.run, RunResult.from_record(content)):
         raise UserError(f"without a fault, {recorded.job.title} differs from its record: {first}")
     return _Replayed(recorded, content["trail"]["executed"])
 
 
-def _train(
+def _train_stored_run(
     recorded: ReplayableRun, environment: Mapping[str, str], to_its_end: bool = False
 ) -> dict[str, Any]:
     """Train a stored run up to its first difference, with the code that the environment names.
@@ -116,7 +116,7 @@ def _train(
         rows = trail.rows if trail and not to_its_end else []
         expected.write_text(json.dumps(rows), "utf-8")
         variables = {**environment, replayed_run.EXPECTED: str(expected)}
-        completed = process_tree.run(
+        completed = process_tree.run_supervised(
             [sys.executable, "-m", replayed_run.__name__, *map(str, (job, checkpoint, record))],
             timeout=PATIENCE,
             cwd=folder,
@@ -125,11 +125,11 @@ def _train(
             stderr=subprocess.PIPE,
         )
         if not record.is_file():
-            raise UserError(last_words(completed.stderr or completed.stdout) or "no record")
+            raise UserError(last_message(completed.stderr or completed.stdout) or "no record")
         return run_record.read(record)
 
 
-def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
+def _judge_fault(fault: Fault, replayed: _Replayed) -> FaultResult:
     place = injection.find_fault_line(fault)
     if place is None:
         raise UserError(f"does not fit this version of {fault.framework}")
@@ -140,11 +140,11 @@ def _judge(fault: Fault, replayed: _Replayed) -> FaultResult:
     )
     with injection.inject_fault(fault) as environment:
         try:
-            content = _train(replayed.recorded, environment)
+            content = _train_stored_run(replayed.recorded, environment)
         except (UserError, subprocess.TimeoutExpired) as error:
             return replace(result, detected=True, by={"replay": str(error)}, failure=str(error))
     first = replays.describe_first_difference(replayed.recorded.run, RunResult.from_record(content))
-    failure = last_words(content["failure"]) if content["failure"] else ""
+    failure = last_message(content["failure"]) if content["failure"] else ""
     if replayed_run.Differs.__name__ in failure:
         failure = ""
     return replace(

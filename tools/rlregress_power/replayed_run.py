@@ -25,22 +25,22 @@ class _Trail(trail.Trail):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         rows = json.loads(Path(os.environ[EXPECTED]).read_text("utf-8"))
-        self._expected = {_without_line(row) for row in rows}
+        self._expected = {_drop_line(row) for row in rows}
         if rows:
             # recording lines takes time, and is not needed here
             self._executed = None
 
-    def _after(self, *args: Any) -> None:
-        super()._after(*args)
-        if self._expected and self.rows and _without_line(self.rows[-1]) not in self._expected:
+    def _end_row(self, *args: Any) -> None:
+        super()._end_row(*args)
+        if self._expected and self.rows and _drop_line(self.rows[-1]) not in self._expected:
             raise Differs
 
-    def described(self) -> dict[str, Any]:
+    def describe_trail(self) -> dict[str, Any]:
         """Return the digests, and the lines of each file that ran."""
-        return {**super().described(), "executed": self.executed_lines()}
+        return {**super().describe_trail(), "executed": self.executed_lines()}
 
 
-def _without_line(row: str) -> str:
+def _drop_line(row: str) -> str:
     update, _, *digests = row.split(" ")
     return " ".join([update, *digests])
 

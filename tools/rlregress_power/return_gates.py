@@ -24,7 +24,7 @@ from rlregress.verdicts.looks import SEQUENTIAL_LOOKS
 Outcomes = dict[str, dict[str, Any]]
 
 
-def judge(
+def judge_faults(
     faults: Sequence[Fault], workers: int, say: Say, cells: str = "all", gates: int = 0
 ) -> Iterator[FaultResult]:
     """Train and judge a copy with each fault, on stored cells of its algorithm.
@@ -38,7 +38,7 @@ def judge(
     """
     if gates:
         for framework, algorithm in dict.fromkeys((f.framework, f.algorithm) for f in faults):
-            yield from _unchanged(framework, algorithm, gates, workers, cells)
+            yield from _judge_unchanged(framework, algorithm, gates, workers, cells)
         return
     unfaulted: dict[tuple[str, str], Outcomes] = {}
     for fault in faults:
@@ -46,25 +46,27 @@ def judge(
         try:
             if pair not in unfaulted:
                 with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-                    options = _options(*pair, cells, workers, folder)
-                    unfaulted[pair] = _first_runs(options, worker_launch.worker_environment())
+                    options = _make_options(*pair, cells, workers, folder)
+                    unfaulted[pair] = _train_first_seeds(
+                        options, worker_launch.worker_environment()
+                    )
             with (
                 injection.inject_fault(fault) as environment,
                 TemporaryDirectory(prefix="rlregress-returns-") as folder,
             ):
-                options = _options(*pair, cells, workers, folder)
-                if _first_runs(options, environment) == unfaulted[pair]:
+                options = _make_options(*pair, cells, workers, folder)
+                if _train_first_seeds(options, environment) == unfaulted[pair]:
                     raise UserError(
                         "the first run of every cell is the same with the fault as without it: the "
                         "trainings do not execute the changed code"
                     )
-                result = _judged(fault, options, environment)
+                result = _judge_fault(fault, options, environment)
                 yield replace(result, detected=result.regressed and not result.trouble)
         except UserError as error:
             yield FaultResult(fault=fault, trouble=str(error))
 
 
-def _unchanged(
+def _judge_unchanged(
     framework: str, algorithm: str, gates: int, workers: int, cells: str
 ) -> Iterator[FaultResult]:
     """Judge the installed framework repeatedly, each time with other seeds."""
@@ -72,13 +74,15 @@ def _unchanged(
         first = FIRST_NEW_SEED + SEQUENTIAL_LOOKS.max_runs * number
         none = Fault(name=f"unchanged {number + 1}", framework=framework, algorithm=algorithm)
         with TemporaryDirectory(prefix="rlregress-returns-") as folder:
-            options = _options(framework, algorithm, cells, workers, folder)
+            options = _make_options(framework, algorithm, cells, workers, folder)
             options = replace(options, first_seed=first)
-            result = _judged(none, options, worker_launch.worker_environment())
+            result = _judge_fault(none, options, worker_launch.worker_environment())
             yield replace(result, detected=not (result.regressed or result.trouble))
 
 
-def _options(framework: str, algorithm: str, cells: str, workers: int, folder: str) -> CheckOptions:
+def _make_options(
+    framework: str, algorithm: str, cells: str, workers: int, folder: str
+) -> CheckOptions:
     """Return check options whose runs and report are in a folder."""
     return CheckOptions(
         report=Path(folder) / "report",
@@ -91,7 +95,7 @@ def _options(framework: str, algorithm: str, cells: str, workers: int, folder: s
     )
 
 
-def _first_runs(options: CheckOptions, environment: Mapping[str, str]) -> Outcomes:
+def _train_first_seeds(options: CheckOptions, environment: Mapping[str, str]) -> Outcomes:
     """Return the results of the first seed of each cell; their records stay in the store."""
     single_seed_options = replace(options, seeds=1, one_look=True)
     entries = check_run.run_returns_only(sys.executable, single_seed_options, environment)
@@ -101,7 +105,9 @@ def _first_runs(options: CheckOptions, environment: Mapping[str, str]) -> Outcom
     return {record["cell"]: {**record, "time": None} for record in records}
 
 
-def _judged(fault: Fault, options: CheckOptions, environment: Mapping[str, str]) -> FaultResult:
+def _judge_fault(
+    fault: Fault, options: CheckOptions, environment: Mapping[str, str]
+) -> FaultResult:
     entries = check_run.run_returns_only(sys.executable, options, environment)
     if isinstance(entries, str):
         return FaultResult(fault=fault, trouble=entries)

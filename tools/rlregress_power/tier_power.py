@@ -54,7 +54,7 @@ PATIENCE = 900
 SHARE = 0.95
 
 
-def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
+def run_tiers(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Drawn:
     """Draw faults and run the tiers; earlier results of the same tests and faults are reused.
 
     Args:
@@ -66,14 +66,14 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     Raises:
         UserError: no files of the framework are named, or its faults cannot be injected.
     """
-    suite.checkout("judging generated faults")
+    suite.require_checkout("judging generated faults")
     if not adapter.framework.modules:
         raise UserError(
             f"{adapter.full_name} consists of scripts without functions; generated faults are "
             "injected into functions only"
         )
     faults, place_count = generated_faults.draw_faults(adapter, count, draw)
-    earlier, tests = generated_faults.load(adapter.name, draw), state.tests_digest()
+    earlier, tests = generated_faults.load_results(adapter.name, draw), state.tests_digest()
     by_tier = {}
     if earlier is not None and (dict(earlier.versions), earlier.tests) == (
         adapter.code.versions(),
@@ -81,7 +81,8 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
     ):
         by_tier = {fault.name: fault for fault in earlier.faults}
     outcomes = {
-        n: by_tier.get(new.name, new) for n, new in enumerate(map(generated_faults.outcome, faults))
+        n: by_tier.get(new.name, new)
+        for n, new in enumerate(map(generated_faults.make_outcome, faults))
     }
 
     def keep() -> Drawn:
@@ -94,13 +95,13 @@ def judge(adapter: Adapter, count: int, draw: int, workers: int, say: Say) -> Dr
             date=datetime.date.today().isoformat(),
             tests=tests,
         )
-        generated_faults.keep(results)
+        generated_faults.write_results(results)
         return results
 
     for tier in _run_tier(adapter, faults, outcomes, workers, say):
         results = keep()
         if tier != BEHAVIOR:
-            say(_so_far(results.faults, tier))
+            say(_describe_progress(results.faults, tier))
     return keep()
 
 
@@ -112,7 +113,7 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
     Raises:
         UserError: no faults were drawn from the installed version.
     """
-    suite.checkout("judging generated faults")
+    suite.require_checkout("judging generated faults")
     version = dict(adapter.code.versions())
     draws = [draw for draw in generated_faults.load_all_results() if draw.framework == adapter.name]
     draws = [draw for draw in draws if dict(draw.versions) == version]
@@ -121,18 +122,18 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
             f"no faults were drawn from {adapter.full_name} {adapter.code.version()} yet; run "
             f"rlregress selftest faults --tiers --framework {adapter.full_name} first"
         )
-    explanations = generated_faults.explained()
+    explanations = generated_faults.load_explanations()
     faults: dict[str, Mutant] = {}
     for draw in draws:
-        missed = {miss.name for miss in generated_faults.misses(draw, explanations)}
+        missed = {miss.name for miss in generated_faults.list_misses(draw, explanations)}
         for fault in generated_faults.draw_faults(adapter, len(draw.faults), draw.draw)[0]:
-            name = generated_faults.outcome(fault).name
+            name = generated_faults.make_outcome(fault).name
             if name in missed:
                 faults[name] = fault
-    outcomes = dict(enumerate(map(generated_faults.outcome, faults.values())))
+    outcomes = dict(enumerate(map(generated_faults.make_outcome, faults.values())))
     for tier in _run_tier(adapter, list(faults.values()), outcomes, workers, say):
         if tier != BEHAVIOR:
-            say(_so_far(tuple(outcomes.values()), tier))
+            say(_describe_progress(tuple(outcomes.values()), tier))
     results = {outcome.name: outcome.said for outcome in outcomes.values()}
     today = datetime.date.today().isoformat()
     new_results = []
@@ -142,7 +143,7 @@ def probe_again(adapter: Adapter, workers: int, say: Say) -> list[Drawn]:
             for drawn_faults in draw.faults
         )
         new_results.append(replace(draw, faults=answered, asked_again=today))
-        generated_faults.keep(new_results[-1])
+        generated_faults.write_results(new_results[-1])
     return new_results
 
 
@@ -160,14 +161,14 @@ def _run_tier(
         if (path := adapter.code.locate(fault.file)) is not None
     }
     seeds = {
-        n: generated_faults.as_fault(fault, adapter.name, sound[fault.file], str(n))
+        n: generated_faults.make_fault(fault, adapter.name, sound[fault.file], str(n))
         for n, fault in enumerate(faults)
     }
 
     mutants = dict(enumerate(faults))
     tiers: list[tuple[str, Callable[..., Iterable[_Answer]], Mapping[int, Any]]] = [
-        (UNIT, _unit, seeds), (TRACE, _traced, mutants), (CALLS, _called, mutants),
-        (BEHAVIOR, _behaving, seeds),
+        (UNIT, _run_probes, seeds), (TRACE, _run_traces, mutants), (CALLS, _called, mutants),
+        (BEHAVIOR, _run_behavior_tests, seeds),
     ]  # fmt: skip
     for tier, query, tier_outcomes in tiers:
         remaining = {
@@ -176,14 +177,14 @@ def _run_tier(
             if tier not in outcome.said and (tier in (UNIT, TRACE) or not outcome.detected_by)
         }
         for number, answer, run in query(adapter, remaining, workers, say):
-            outcomes[number] = outcomes[number].with_(tier, answer, run)
+            outcomes[number] = outcomes[number].add_result(tier, answer, run)
             if tier == BEHAVIOR:  # takes longest
                 yield tier
         if tier != BEHAVIOR:
             yield tier
 
 
-def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
+def _describe_progress(outcomes: Sequence[Outcome], tier: str) -> str:
     tried = [outcome for outcome in outcomes if tier in outcome.said]
     return f"{tier}: {sum(bool(fault.said[tier]) for fault in tried)} of {len(tried)} detected"
 
@@ -192,10 +193,16 @@ def _so_far(outcomes: Sequence[Outcome], tier: str) -> str:
 _Answer = tuple[int, str, bool]
 
 
-def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say) -> list[_Answer]:
+def _run_probes(
+    adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
+) -> list[_Answer]:
     progress.begin("probing faults", len(faults))
     answers = []
-    results = probe_server.probe(adapter.name, list(faults.values()), workers) if faults else ()
+    results = (
+        probe_server.probe_each_fault(adapter.name, list(faults.values()), workers)
+        if faults
+        else ()
+    )
     for result in results:
         last = result.trouble.splitlines()[-1:]
         detected = ", ".join(sorted(result.by) or last)
@@ -204,7 +211,7 @@ def _unit(adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say)
     return answers
 
 
-def _traced(
+def _run_traces(
     adapter: Adapter,
     faults: Mapping[int, Mutant],
     workers: int,
@@ -214,7 +221,7 @@ def _traced(
     if not faults:
         return []
     mutants_found = list(faults.values())
-    seeded = traced_mutants.try_installed(adapter, mutants_found, workers, say, by_calls)
+    seeded = traced_mutants.trace_with_mutants(adapter, mutants_found, workers, say, by_calls)
     return [
         (number, result.called if by_calls else result.detected_by, bool(result.trainings))
         for number, result in zip(faults, seeded, strict=True)
@@ -223,20 +230,20 @@ def _traced(
     ]
 
 
-_called = partial(_traced, by_calls=True)
+_called = partial(_run_traces, by_calls=True)
 
 
-def _behaving(
+def _run_behavior_tests(
     adapter: Adapter, faults: Mapping[int, Fault], workers: int, say: Say
 ) -> Iterator[_Answer]:
     """Return the results of ``tests_behavior`` for the files that run a fault's statement."""
     if not faults:
         return
-    executed = _executed_lines(adapter)
+    executed = _measure_executed_lines(adapter)
     progress.begin("giving faults to tests of behaviour", len(faults))
     with ThreadPoolExecutor(workers) as pool:
         jobs = [
-            (number, pool.submit(_red, fault, _files_at(fault, executed)))
+            (number, pool.submit(_find_failing_test, fault, _find_test_files(fault, executed)))
             for number, fault in faults.items()
         ]
         for number, job in jobs:
@@ -248,11 +255,11 @@ def _behaving(
 _ExecutedLines = Mapping[str, Mapping[str, Sequence[int]]]
 
 
-def _executed_lines(adapter: Adapter) -> _ExecutedLines:
+def _measure_executed_lines(adapter: Adapter) -> _ExecutedLines:
     """Return source file -> test file -> lines that it executes."""
     with TemporaryDirectory(prefix="rlregress-reach-") as folder:
         output = Path(folder) / "reach.json"
-        completed = process_tree.run(
+        completed = process_tree.run_supervised(
             [sys.executable, *instruments.pytest_command(adapter.name, ["tests_behavior"])]
             + ["-p", behavior_coverage.__name__, "-m", "not nightly"],
             env={
@@ -273,7 +280,7 @@ def _executed_lines(adapter: Adapter) -> _ExecutedLines:
     return executed
 
 
-def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
+def _find_test_files(fault: Fault, executed: _ExecutedLines) -> list[str]:
     place = injection.find_fault_line(fault)
     if place is None:
         return []
@@ -284,7 +291,7 @@ def _files_at(fault: Fault, executed: _ExecutedLines) -> list[str]:
     )
 
 
-def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
+def _find_failing_test(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
     """Return the first test that fails, and whether any ran."""
     if not files:
         return "", False
@@ -299,20 +306,20 @@ def _red(fault: Fault, files: Sequence[str]) -> tuple[str, bool]:
     return failed[0] if failed else "", True
 
 
-def shares(results: Drawn) -> tuple[int, int]:
+def count_detected(results: Drawn) -> tuple[int, int]:
     """Return the number of detected faults, and of all that count.
 
     Faults that later tests detect count as detected. Faults that are explained, except gaps, do not
     count.
     """
     detected = sum(bool(fault.detected_by) for fault in results.faults)
-    misses = generated_faults.misses(results, generated_faults.explained())
+    misses = generated_faults.list_misses(results, generated_faults.load_explanations())
     return detected + sum(bool(miss.detected_later_by) for miss in misses), detected + len(misses)
 
 
-def enough(results: Sequence[Drawn]) -> bool:
+def detects_enough(results: Sequence[Drawn]) -> bool:
     """Return whether 95 % of all counted faults are detected."""
-    counts = [shares(result) for result in results]
+    counts = [count_detected(result) for result in results]
     return sum(detected for detected, _ in counts) >= SHARE * max(
         sum(total for _, total in counts), 1
     )

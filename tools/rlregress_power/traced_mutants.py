@@ -35,7 +35,7 @@ Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 Call = Callable[[Sequence[Training]], Mapping[str, Calls]]
 
 
-def try_installed(
+def trace_with_mutants(
     adapter: Adapter,
     faults: Sequence[Mutant],
     workers: int,
@@ -83,7 +83,7 @@ def trace_faults(
         record: records trainings.
         say: is told after every turn how many faults were detected.
     """
-    seeded = _not_tried(faults, traces)
+    seeded = _make_untried(faults, traces)
     most = max((len(result.trainings) for result in seeded), default=0)
     begin, end = 0, 1
     # twice as many trainings at every turn, of those faults that no earlier one has detected
@@ -95,14 +95,16 @@ def trace_faults(
             for name in result.trainings[begin:end]
         ]
         jobs = [
-            _name_job(trainings[name], n, swap=[_change(seeded[n].fault)], patience=PATIENCE)
+            _name_job(
+                trainings[name], n, swap=[_change_for_swap(seeded[n].fault)], patience=PATIENCE
+            )
             for n, name in remaining
         ]
         progress.begin("recording trainings with faults", len(jobs))
         after = record(jobs)
         for (n, name), job in zip(remaining, jobs, strict=True):
             if not seeded[n].detected_by and not seeded[n].misfit:
-                seeded[n] = _tried(seeded[n], name, traces[name], after[job.name])
+                seeded[n] = _note_trial(seeded[n], name, traces[name], after[job.name])
         detected = sum(bool(result.detected_by) for result in seeded)
         say(
             f"{detected} of {len(seeded)} faults detected, in up to {min(end, most)} trainings each"
@@ -118,12 +120,12 @@ def call_functions(
     call: Call,
 ) -> list[Seeded]:
     """Return the faults, each with the result of direct calls of its function."""
-    seeded = _not_tried(faults, traces)
+    seeded = _make_untried(faults, traces)
     numbers: dict[str, int] = {}
     jobs = []
     for n, result in enumerate(seeded):
         for name in direct_calls.choose_trainings(result.trainings, traces):
-            job = _name_job(trainings[name], n, mutant=_change(result.fault))
+            job = _name_job(trainings[name], n, mutant=_change_for_swap(result.fault))
             numbers[job.name] = n
             jobs.append(job)
     results = call(jobs) if jobs else {}
@@ -131,11 +133,14 @@ def call_functions(
     return [replace(result, called=showing.get(n, "")) for n, result in enumerate(seeded)]
 
 
-def _not_tried(faults: Sequence[Mutant], traces: Mapping[str, Trace]) -> list[Seeded]:
-    return [Seeded(fault=fault, trainings=tuple(_running(fault, traces))) for fault in faults]
+def _make_untried(faults: Sequence[Mutant], traces: Mapping[str, Trace]) -> list[Seeded]:
+    return [
+        Seeded(fault=fault, trainings=tuple(_list_trainings_that_run(fault, traces)))
+        for fault in faults
+    ]
 
 
-def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
+def _note_trial(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
     if after.failure:
         last = after.failure.strip().splitlines()[-1]
         if _MISFIT in last:
@@ -147,7 +152,7 @@ def _tried(seeded: Seeded, name: str, before: Trace, after: Trace) -> Seeded:
     return replace(seeded, detected_by=name, comparison=comparison)
 
 
-def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
+def _list_trainings_that_run(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
     """Return the trainings that run the line of a fault.
 
     The shortest first, one of each way through the function before the others.
@@ -169,7 +174,7 @@ def _running(fault: Mutant, traces: Mapping[str, Trace]) -> list[str]:
     return sorted(names, key=lambda name: name not in firsts.values())
 
 
-def _change(fault: Mutant) -> dict[str, Any]:
+def _change_for_swap(fault: Mutant) -> dict[str, Any]:
     """Return a fault as ``inside.swap`` takes it."""
     return {"file": fault.file, "functions": [fault.function], "text": fault.text}
 

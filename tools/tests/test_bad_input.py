@@ -337,7 +337,7 @@ def test_an_empty_value_is_an_error():
                 refuse_empty(words)
         for row in commands.ROWS:
             with pytest.raises(UserError, match="^an argument is empty; expected a value"):
-                Lazy(row).real().make_context(row.name, ["x", empty])
+                Lazy(row).load_command().make_context(row.name, ["x", empty])
     refuse_empty(["train.py", "--", "--name", ""])
 
 
@@ -542,7 +542,7 @@ def test_a_selection_that_leaves_no_test(options, message):
 )
 def test_a_wrong_option_of_an_upgrade(command, tmp_path, monkeypatch, option, message):
     """A wrong threshold, file or name is named before a side is made."""
-    monkeypatch.setattr(resolved, "with_versions", _not_to_be_called)
+    monkeypatch.setattr(resolved, "resolve_versions", _not_to_be_called)
     package = frameworks.get("sb3").framework.packages[0]
     words = ["upgrade", f"{package}==0.0.1", "installed", option, "nope"]
     code, _, error = command(*words, "--report", str(tmp_path))

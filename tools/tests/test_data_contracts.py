@@ -27,7 +27,7 @@ import tomli_w
 import yaml
 
 from rlregress import datafiles, suite
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.faults import fault_tables
 from rlregress.trace import golden
 from rlregress_studies.determinism.determinism_study import Checkpoint
@@ -282,7 +282,10 @@ def check_keys(folder: Path, model: Any, files: list[Sample]) -> None:
         if table.get("additionalProperties", True):
             assert message == "", (title, message)
         else:
-            assert f"unknown {word} '{KEY}'; {nearest(KEY, names)}" in message, (title, message)
+            assert f"unknown {word} '{KEY}'; {suggest_names(KEY, names)}" in message, (
+                title,
+                message,
+            )
         for key in required:
             less = dump(hostile.without(sample.content, (*place, key)))
             message = refusal(folder, sample.kind, less, model)

@@ -12,8 +12,8 @@ import pytest
 from pydantic import AfterValidator, Field
 
 from rlregress import datafiles
-from rlregress.datafiles import Count, Number, Pin, Release, Text, expected, one_of
-from rlregress.errors import UserError, nearest
+from rlregress.datafiles import Count, Number, Pin, Release, Text, expect_value, one_of
+from rlregress.errors import UserError, suggest_names
 
 
 def _short(values: tuple[int, ...]) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ class Row:
     span: tuple[Number, Number] = (0, 0)
     spans: tuple[tuple[Number, Number], ...] = ()
     widths: Annotated[tuple[int, ...], AfterValidator(_short)] = ()
-    limits: Mapping[Annotated[str, expected("a small letter", str.islower)], Count] = field(
+    limits: Mapping[Annotated[str, expect_value("a small letter", str.islower)], Count] = field(
         default_factory=dict
     )
     extra: Any = None
@@ -221,7 +221,7 @@ def test_an_empty_folder_is_named(tmp_path) -> None:
 )
 def test_near_names_are_offered_and_known_ones_listed(name, names, clause) -> None:
     """A list that nobody reads is not shown."""
-    assert nearest(name, names) == clause
+    assert suggest_names(name, names) == clause
 
 
 def test_a_file_that_is_remembered_is_read_anew_once_it_is_written(tmp_path):

@@ -54,7 +54,7 @@ def nothing_is_started(monkeypatch):
     monkeypatch.setattr(recording.worker_launch, "do_runs", _started)
     monkeypatch.setattr(traces, "record_twice", _started)
     monkeypatch.setattr(check_run.subprocess, "Popen", _started)
-    monkeypatch.setattr(resolved, "with_versions", _started)
+    monkeypatch.setattr(resolved, "resolve_versions", _started)
     monkeypatch.setattr(fault_tables, "load", lambda *_: [])
 
 

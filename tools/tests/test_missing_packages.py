@@ -15,7 +15,7 @@ from rlregress import missing_packages, suite
 from rlregress.check import cell_selection, outcome
 from rlregress.inside import hidden
 from rlregress.missing_packages import MissingPackage
-from rlregress.model.extra_packages import EXTRAS, NAMES, ON_SIDES, not_installed
+from rlregress.model.extra_packages import EXTRAS, IN_BOTH_VERSIONS, NAMES, explain_installation
 from rlregress.report import words
 from rlregress.report.html import svg
 from rlregress.upgrade.versions import dependencies, installed
@@ -56,7 +56,7 @@ def test_every_package_is_in_its_extra():
         (AssertionError("OpenCV is not installed, you can do `pip install opencv-python`"),
          "atari"),
         (RuntimeError('MuJoCo is not installed, run `pip install "gymnasium[mujoco]"`'), "mujoco"),
-        (MissingPackage(not_installed("mujoco")), "mujoco"),
+        (MissingPackage(explain_installation("mujoco")), "mujoco"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("nothing")
@@ -86,15 +86,17 @@ def test_a_version_may_lack_a_package_that_it_required_before():
     """Only packages that this library installs on both sides are no matter of the framework."""
     error = ModuleNotFoundError("No module named 'matplotlib'", name="matplotlib")
     assert missing_packages.describe_missing(error)
-    assert not missing_packages.describe_missing(error, ON_SIDES)
-    assert missing_packages.describe_missing(ModuleNotFoundError("", name="mujoco"), ON_SIDES)
+    assert not missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
+    assert missing_packages.describe_missing(
+        ModuleNotFoundError("", name="mujoco"), IN_BOTH_VERSIONS
+    )
 
 
 def test_both_versions_have_the_extras_that_are_installed_here(monkeypatch):
     """Both environments have the extras that are installed here, and no others."""
-    assert "ale-py" in dependencies._declared()
+    assert "ale-py" in dependencies._read_declared_requirements()
     monkeypatch.setattr(installed, "version", lambda name: None if name == "mujoco" else "1")
-    declared = dependencies._declared()
+    declared = dependencies._read_declared_requirements()
     assert "gymnasium" in declared
     assert "gymnasium[mujoco]" not in declared
 
@@ -139,7 +141,7 @@ def test_tests_that_a_missing_package_prevents_are_listed(
     [judged] = outcome.build_outcomes(entries, trained=(), to_probe=to_probe, untrained=untrained)
     assert judged.verdict == verdict
     assert judged.details == (1 if about == "atari" else 2)
-    lines = words.lacking(judged.lacking)
+    lines = words.describe_lacking(judged.lacking)
     assert any(without in line and "not checked: 1 test" in line for line in lines)
     assert any(CELL.id in line for line in lines) == bool(untrained)
 

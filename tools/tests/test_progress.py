@@ -18,7 +18,7 @@ def clock(monkeypatch):
     now = [0.0]
     stored = Durations(1.0, 1.0, 2.0, dict.fromkeys(("one", "two", "three"), 1.0))
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(progress, "stored_durations", lambda: stored)
+    monkeypatch.setattr(progress, "read_durations", lambda: stored)
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 1.0)
     return now
 

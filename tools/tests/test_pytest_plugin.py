@@ -136,7 +136,7 @@ def test_a_test_is_marked_with_its_subjects():
     """Markers are its framework, its algorithm or family, and slow if it trains."""
 
     def marks(item):
-        return subjects.marks_of(item, subjects.selectable_names())
+        return subjects.list_marks(item, subjects.list_selectable_names())
 
     sb3 = frameworks.get("sb3")
     assert marks(_make_detail_item("gae.truncation")) == {"gae"}
@@ -153,7 +153,7 @@ def test_a_test_is_marked_with_its_subjects():
 def _implementations(*markers):
     definition = SimpleNamespace(nodeid="test_some", iter_markers=lambda name: iter(markers))
     metafunc = SimpleNamespace(definition=definition, config=_config())
-    return [implementation.name for implementation in pytest_plugin._implementations(metafunc)]
+    return [implementation.name for implementation in pytest_plugin._list_implementations(metafunc)]
 
 
 def _undocumented(adapter, id):
@@ -266,7 +266,9 @@ def _list_lines(answers, **options):
     config = _config(**options)
     config.stash[pytest_plugin._ADAPTERS] = [frameworks.get("sb3")]
     common = {"framework": "sb3", "scope": "library", "found": "half"}
-    return list(pytest_plugin._details_lines(config, [{**common, "detail": id} for id in answers]))
+    return list(
+        pytest_plugin._describe_details(config, [{**common, "detail": id} for id in answers])
+    )
 
 
 def test_a_session_reports_how_many_details_it_checked():
@@ -360,6 +362,6 @@ def test_a_replay_is_expected_to_be_reproduced_unless_torch_has_moved(torch, tmp
     monkeypatch.setitem(replay.job.versions, "torch", torch)
     monkeypatch.setitem(replay.stored.versions, "torch", "2.13.0+cpu")
     config = SimpleNamespace(stash={pytest_plugin._COLLECTED: [], pytest_plugin._SESSION: session})
-    _, most, seconds, _ = pytest_plugin._runs(config)
+    _, most, seconds, _ = pytest_plugin._state_of_trainings(config)
     assert most == session.max_runs
     assert (seconds > 2 * replay.run.time.cpu_seconds + 5) == (torch == "2.0.0")

@@ -36,7 +36,7 @@ def test_functions_are_named_by_their_class_and_outer_function():
 def test_the_innermost_function_of_a_line_is_found():
     """A line outside of functions belongs to the module."""
     parsed = source.parse(TEXT)
-    assert [parsed.function(line) for line in (2, 4, 6, 16)] == [
+    assert [parsed.function_at(line) for line in (2, 4, 6, 16)] == [
         "<module>", "Agent.rate", "Agent.rate.inner", "Agent.step"
     ]  # fmt: skip
 

@@ -106,10 +106,10 @@ def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
     loop.symlink_to(loop)
     os.mkfifo(pipe)
     monkeypatch.setenv("GITHUB_WORKSPACE", str(loop))
-    assert hosts.top() == loop
+    assert hosts.repository_top() == loop
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(pipe))
     with pytest.raises(UserError, match="it is a pipe, not a file"):
-        hosts.summarise("# Gate")
+        hosts.append_summary("# Gate")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_the_top_of_a_repository_is_no_loop(tmp_path, monkeypatch):
 )
 def test_a_workflow_command_in_several_writes_is_escaped(command, monkeypatch, parts):
     """A host of code reads whole lines."""
-    monkeypatch.setattr(cli, "_run", lambda: print(*parts.split(" "), sep="") or 0)
+    monkeypatch.setattr(cli, "_run_command", lambda: print(*parts.split(" "), sep="") or 0)
     _, text, _ = command()
     assert not re.search(r"##\w*\[|^\s*::", text)
 

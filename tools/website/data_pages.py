@@ -60,7 +60,7 @@ def _escape(text: str) -> str:
 
 
 def _tabulate(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield from (*tables.head(*head), *(tables.row(*row) for row in rows), "")
+    yield from (*tables.markdown_head(*head), *(tables.markdown_row(*row) for row in rows), "")
 
 
 def _to_anchor(id: str) -> str:
@@ -74,7 +74,9 @@ def build_comparison() -> str:
     documented = list_documented_variants({a.full_name: a.code.version() for a in installed})
     facts = Facts(comparison_page.title(documented), "", 0.0, "", "")
     basis = "What is documented of these versions; `pytest tests_unit` asserts it."
-    return harmless.markdown(markdown_page.text(comparison_page.page(documented, facts, basis)))
+    return harmless.escape_markdown(
+        markdown_page.format_page(comparison_page.page(documented, facts, basis))
+    )
 
 
 def build_claims() -> str:
@@ -192,9 +194,9 @@ def build_histories() -> Pages:
         title, pairs, judged = (
             frameworks.get(name).framework.title,
             known_changes.pairs(name),
-            release_histories.load(name),
+            release_histories.load_results(name),
         )
-        lines = histories_text.lines(title, len(pairs), judged)
+        lines = histories_text.history_table(title, len(pairs), judged)
         outcomes = {change.id: change for row in judged for change in row.changes}
         counts = lines[1 : next(i for i, line in enumerate(lines) if line.startswith("- "))]
         text = [

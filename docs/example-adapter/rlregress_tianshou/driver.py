@@ -29,7 +29,7 @@ from tianshou.utils.net.common import Net
 from tianshou.utils.torch_utils import policy_within_training_step
 
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_constant
 from rlregress.probing.recorded_update import differentiated
 from rlregress.probing.scripted import Scripted
@@ -89,7 +89,7 @@ class LibraryDriver:
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
         for network, number in zip(self._networks(), (online, target), strict=False):
-            fill(network.parameters(), number)
+            fill_parameters(network.parameters(), number)
 
     def target_parameter(self) -> float:
         """The first one."""

@@ -1,6 +1,6 @@
 """The searches, without input or output. The check of a version is a function.
 
-``first_new`` searches a history as ``git bisect`` does, ``find_every_change`` repeats it, and
+``find_first_new`` searches a history as ``git bisect`` does, ``find_every_change`` repeats it, and
 ``find_smallest_set`` searches a set of packages (delta debugging: Zeller and Hildebrandt, 2002,
 "Simplifying and isolating failure-inducing input").
 """
@@ -33,12 +33,12 @@ class Step:
         return Step(self.old + by, self.new + by, tuple(n + by for n in self.between))
 
 
-def chain(count: int) -> list[tuple[int, ...]]:
+def link_versions(count: int) -> list[tuple[int, ...]]:
     """Return the parents of versions that follow each other."""
     return [(number - 1,) if number else () for number in range(count)]
 
 
-def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
+def find_first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> Step:
     """Return where a history changed from old to new.
 
     Args:
@@ -60,7 +60,8 @@ def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> 
             break
         half = remaining.bit_count() / 2
         number = min(
-            _numbers(may_ask), key=lambda n: abs((ancestors[n] & remaining).bit_count() - half)
+            _list_set_bits(may_ask),
+            key=lambda n: abs((ancestors[n] & remaining).bit_count() - half),
         )
         answer = check(number)
         if answer == OLD:
@@ -70,14 +71,14 @@ def first_new(parents: Sequence[Sequence[int]], check: Callable[[int], str]) -> 
             new = number
         else:
             skipped |= 1 << number
-    between = tuple(_numbers(remaining & ~(1 << new)))
+    between = tuple(_list_set_bits(remaining & ~(1 << new)))
     if not between and parents[new]:
         # of a merge, a parent may be known to be old as a later version is
         last_old = parents[new][0]
     return Step(last_old, new, between)
 
 
-def _numbers(mask: int) -> Iterator[int]:
+def _list_set_bits(mask: int) -> Iterator[int]:
     while mask:
         lowest = mask & -mask
         yield lowest.bit_length() - 1

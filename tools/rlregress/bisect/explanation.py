@@ -16,7 +16,13 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model import explain
 from rlregress.model.bisect_result import ChangedAt, ChangedFunction
 from rlregress.model.code import WORDING, Changed, Hunk
-from rlregress.model.upgrade_result import ChangedDetail, Culprits, OfFramework, OfScript, findings
+from rlregress.model.upgrade_result import (
+    ChangedDetail,
+    Culprits,
+    FrameworkResult,
+    ScriptResult,
+    group_details,
+)
 from rlregress.upgrade import cascade
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences import inventory, known_changes, public_names
@@ -52,20 +58,22 @@ def explain_step(
         explains = bool(explained.culprit)
     else:
         pieces, explains = _explain_by_code(symptom, versions, adapters)
-        explained, functions = step, _nearest_first(pieces, step, symptom, adapters)
+        explained, functions = step, _sort_nearest_first(pieces, step, symptom, adapters)
     listed = [*dict.fromkeys(functions)][:_LISTED]
     return replace(
         explained,
         functions=tuple(
-            ChangedFunction(place=str(function), lines=tuple(_lines(hunk)))
+            ChangedFunction(place=str(function), lines=tuple(_format_differing_lines(hunk)))
             for function, hunk in attribution.pair_lines(listed, {}).items()
         ),
         explains=explains,
-        changelog=tuple(_changelog(step, symptom, functions if explains else (), adapters)),
+        changelog=tuple(
+            _list_changelog_entries(step, symptom, functions if explains else (), adapters)
+        ),
     )
 
 
-def _lines(hunk: Hunk) -> list[str]:
+def _format_differing_lines(hunk: Hunk) -> list[str]:
     """Return the lines that differ, with "-" or "+" before each."""
     lines: list[str] = []
     for group in hunk.groups:
@@ -81,7 +89,7 @@ def _explain_trace(
 ) -> tuple[ChangedAt, list[Changed]]:
     """Return the first difference of traces, and the functions whose reversal removes it."""
     with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
-        result = cascade.run(
+        result = cascade.judge_upgrade(
             Options(
                 report=Path(folder),
                 algorithms=[symptom.algorithm] if symptom.algorithm else (),
@@ -91,9 +99,9 @@ def _explain_trace(
                 returns=False,
                 files=False,
             ),
-            _requested(versions),
+            _requested_versions(versions),
         )
-    parts: list[OfFramework | OfScript] = list(result.frameworks)
+    parts: list[FrameworkResult | ScriptResult] = list(result.frameworks)
     parts += [result.script] if result.script is not None else []
     all_culprits: list[Culprits] = [
         culprits for part in parts for culprits in part.culprits.values()
@@ -101,17 +109,19 @@ def _explain_trace(
     first: list[str] = []
     for training in result.traced:
         if training.comparison.first is not None:
-            first = explain.divergence(training.comparison.first)
+            first = explain.describe_divergence(training.comparison.first)
             break
     functions = [
         function
         for culprits in all_culprits
         for function in (culprits.confirmed or culprits.functions)
     ]
-    return replace(step, first=tuple(first), culprit=_culprits(all_culprits)), functions
+    return replace(
+        step, first=tuple(first), culprit=_describe_sole_culprits(all_culprits)
+    ), functions
 
 
-def _culprits(all_culprits: Iterable[Culprits]) -> tuple[str, ...]:
+def _describe_sole_culprits(all_culprits: Iterable[Culprits]) -> tuple[str, ...]:
     return tuple(
         f"reverting {culprits.alone} restores the old behaviour"
         for culprits in all_culprits
@@ -123,34 +133,40 @@ def _explain_by_code(
     symptom: Symptom, versions: tuple[Checked, Checked], adapters: Sequence[Adapter]
 ) -> tuple[list[Changed], bool]:
     """Return functions that differ and explain a symptom without trace; else all, with a note."""
-    requested_versions = _requested(versions)
-    pair = resolved.resolve(*requested_versions, affected.packages(*requested_versions), adapters)
+    requested_versions = _requested_versions(versions)
+    pair = resolved.resolve_pair(
+        *requested_versions, affected.packages(*requested_versions), adapters
+    )
     prepared = prepared_versions.prepare_versions(pair)
-    pieces = [p for p in inventory.inventory(pair, *prepared).pieces if p.how != WORDING]
+    pieces = [p for p in inventory.list_differences(pair, *prepared).pieces if p.how != WORDING]
     near: list[Changed] = []
     if symptom.details:
         details = [registry.get(id) for id in symptom.details]
         changed: list[ChangedDetail] = []
-        for prints in _fingerprints(versions, adapters, details):
+        for prints in _fingerprint_both(versions, adapters, details):
             changed += version_fingerprints.compare_fingerprints(*prints).changed
-        near = [f for finding in findings(changed, pieces) for f in finding.functions]
+        near = [f for finding in group_details(changed, pieces) for f in finding.functions]
     elif " " in symptom.name:
-        near = _explain_default(symptom.name, pieces, _fingerprints(versions, adapters))
+        near = _explain_default(symptom.name, pieces, _fingerprint_both(versions, adapters))
     elif symptom.name:
-        folders = [inventory.place(version, symptom.name.partition(".")[0]) for version in prepared]
+        folders = [
+            inventory.find_module(version, symptom.name.partition(".")[0]) for version in prepared
+        ]
         paths: set[str] = set()
         for folder in [folder for folder in folders if folder is not None]:
             paths |= public_names.read(folder).paths_of(symptom.name)
-        near = _defining(paths, pieces)
+        near = _select_defining_pieces(paths, pieces)
     return (near, True) if near else ([p for p in pieces if p.counts], False)
 
 
-def _requested(versions: tuple[Checked, Checked]) -> tuple[RequestedVersion, RequestedVersion]:
+def _requested_versions(
+    versions: tuple[Checked, Checked],
+) -> tuple[RequestedVersion, RequestedVersion]:
     old, new = versions
     return old.resolved.requested, new.resolved.requested
 
 
-def _fingerprints(
+def _fingerprint_both(
     versions: tuple[Checked, Checked], adapters: Sequence[Adapter], details: Sequence[Detail] = ()
 ) -> Iterator[tuple[Fingerprint, Fingerprint]]:
     """Return the fingerprints of both versions, for each framework."""
@@ -165,7 +181,7 @@ def _explain_default(
     owner, _, parameter = full_name.rpartition(" ")
     owners = {owner}
     for old, new in prints:
-        changed = version_fingerprints.changed_defaults(old, new)
+        changed = version_fingerprints.list_changed_defaults(old, new)
         moves = {
             (c.old, c.new)
             for c in changed
@@ -176,7 +192,7 @@ def _explain_default(
             for c in changed
             if c.owner.rpartition(".")[2].lower() == owner and (c.old, c.new) in moves
         }
-    near = _defining(owners, [p for p in pieces if not p.name.startswith("<class>")])
+    near = _select_defining_pieces(owners, [p for p in pieces if not p.name.startswith("<class>")])
     algorithm = owner.rpartition(".")[2].lower()
     return near or [
         piece
@@ -185,20 +201,20 @@ def _explain_default(
         and any(
             parameter in line
             for hunk in attribution.pair_lines([piece], {}).values()
-            for line in _lines(hunk)
+            for line in _format_differing_lines(hunk)
         )
     ]
 
 
-def _defining(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
+def _select_defining_pieces(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
     """Return pieces of code that define what dotted paths name, or a part of it."""
-    named = [(piece, known_changes.qualified(f"{piece.file} {piece.name}")) for piece in pieces]
+    named = [(piece, known_changes.qualify_name(f"{piece.file} {piece.name}")) for piece in pieces]
     return [
         piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)
     ]
 
 
-def _nearest_first(
+def _sort_nearest_first(
     functions: Iterable[Changed], step: ChangedAt, symptom: Symptom, adapters: Sequence[Adapter]
 ) -> list[Changed]:
     """Sort functions: known culprits, then the package's own; a probe's set-up comes last."""
@@ -232,10 +248,10 @@ def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Ch
         and adapter.name in known_changes.list_frameworks()
         for change in known_changes.load(adapter.name)
     ]
-    return [change for change in changes if _within(step, change.release)]
+    return [change for change in changes if _is_within(step, change.release)]
 
 
-def _changelog(
+def _list_changelog_entries(
     step: ChangedAt, symptom: Symptom, functions: Sequence[Changed], adapters: Sequence[Adapter]
 ) -> list[str]:
     """Return the changelog entries that the suite knows for this step."""
@@ -249,7 +265,7 @@ def _changelog(
     return [text for _, text in sorted(entries, key=lambda row: row[0])]
 
 
-def _within(step: ChangedAt, release: str) -> bool:
+def _is_within(step: ChangedAt, release: str) -> bool:
     try:
         low, high = sorted((Version(step.old), Version(step.new)))
         return low < Version(release) <= high

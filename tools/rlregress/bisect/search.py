@@ -19,7 +19,7 @@ from rlregress.bisect import bisection, explanation, versions
 from rlregress.bisect.bisection import NEW, OLD, SKIPPED, Step
 from rlregress.bisect.symptoms import NOT_THERE, Checked, Symptom, Value
 from rlregress.bisect.versions import Pins
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.model.bisect_result import Bisected, ChangedAt
 from rlregress.upgrade.versions import (
@@ -80,16 +80,16 @@ class Search:
     _folders: set[Path] = field(default_factory=set)
     _repeated: set[str] = field(default_factory=set)
 
-    def begin(self, old: Candidate, new: Candidate) -> bool:
+    def measure_ends(self, old: Candidate, new: Candidate) -> bool:
         """Return whether both ends differ; further versions are compared with the old end.
 
         Raises:
             UserError: an end cannot be checked, or neither has what is looked for.
         """
         if list(self._ends) == [old.text, new.text]:
-            return self._differ()
+            return self._do_ends_differ()
         try:
-            ends = self._measured_ends(old, new)
+            ends = self._prepare_and_measure_ends(old, new)
         except installer.Unreachable:
             raise
         except UserError as error:
@@ -98,9 +98,9 @@ class Search:
             self.say(f"{error}; every version is checked with what its release runs on instead")
             self.apart["every version"] = "what its release runs on"
             self.shared = ()
-            ends = self._measured_ends(old, new)
+            ends = self._prepare_and_measure_ends(old, new)
         if {*ends[0].values(), *ends[1].values()} == {NOT_THERE}:
-            suggestion = nearest(
+            suggestion = suggest_names(
                 self.symptom.name, self.symptom.candidate_names(self._ends[new.text])
             )
             raise UserError(
@@ -113,15 +113,16 @@ class Search:
                 f"{self.symptom.title} has answers in {old.text} and in {new.text}, but none in "
                 f"both: {answers}"
             )
-        return self._differ()
+        return self._do_ends_differ()
 
-    def _measured_ends(self, old: Candidate, new: Candidate) -> list[Value]:
+    def _prepare_and_measure_ends(self, old: Candidate, new: Candidate) -> list[Value]:
         for end in self._ends.values():
             shutil.rmtree(end.own, ignore_errors=True)
         self.values.clear()
         self._asked = {}
         self._ends = {
-            end.text: self.prepare_version(self.with_shared(end.requested())) for end in (old, new)
+            end.text: self.prepare_version(self.add_shared_packages(end.requested()))
+            for end in (old, new)
         }
         ends = []
         for which, candidate in (("OLD", old), ("NEW", new)):
@@ -145,14 +146,14 @@ class Search:
         self._repeated.add(candidate.text)
         version = candidate.requested()
         if candidate.text not in self.apart:
-            version = self.with_shared(version)
+            version = self.add_shared_packages(version)
         checked = self._ends.get(candidate.text) or self.prepare_version(version)
         second = replace(checked, folder=checked.folder / "again")
         second.folder.mkdir(exist_ok=True)
         try:
             value = self.symptom.value(second, self._old_end)
         finally:
-            self.remove(checked)
+            self.remove_files(checked)
         before = self.values[candidate.text]
         if value != before:
             answers = [", ".join(sorted(scope_values.values())) for scope_values in (before, value)]
@@ -161,29 +162,29 @@ class Search:
                 f"expected the same {self.symptom.title} each time"
             )
 
-    def remove(self, checked: Checked) -> None:
+    def remove_files(self, checked: Checked) -> None:
         """Remove the files of a measured version; the ends stay."""
         if checked.folder in [end.folder for end in self._ends.values()]:
             return
         shutil.rmtree(checked.own, ignore_errors=True)
-        checkout = self._checkout(checked.resolved.requested)
+        checkout = self._checkout_folder(checked.resolved.requested)
         if checkout is not None:
             shutil.rmtree(checkout, ignore_errors=True)
 
-    def _checkout(self, version: RequestedVersion) -> Path | None:
+    def _checkout_folder(self, version: RequestedVersion) -> Path | None:
         """The folder of a commit that this search has written; its name tells all its files."""
         checkouts = self.own / "revisions"
         if version.tree is None or checkouts not in version.tree.parents:
             return None
         return checkouts / version.tree.relative_to(checkouts).parts[0]
 
-    def forget(self) -> None:
+    def forget_measurements(self) -> None:
         """Forget measurements of a user's code, which may read files that versions do not name."""
         if self.symptom.foreign:
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def unanswered(self) -> list[str]:
+    def describe_unanswered(self) -> list[str]:
         """Describe answers that only one end gives."""
         return [
             f"{scope or self.symptom.title}, which {end} does not answer"
@@ -192,11 +193,11 @@ class Search:
             for scope in sorted(self.values[other_end].keys() - self.values[end].keys())
         ]
 
-    def why(self, end: str) -> str:
+    def describe_errors(self, end: str) -> str:
         """Return the errors of the ends."""
         return self.symptom.why(self._ends[end])
 
-    def _differ(self) -> bool:
+    def _do_ends_differ(self) -> bool:
         new = self.values[list(self._ends)[1]]
         return any(new[scope] != text for scope, text in self._asked.items())
 
@@ -205,9 +206,9 @@ class Search:
         name = candidate.text
         if name not in self.values and name not in self.skipped:
             try:
-                self.values[name] = self._measured(candidate)
+                self.values[name] = self._measure_candidate(candidate)
                 self.checked.add(name)
-                self.say(f"{name}: {self.text(name)}")
+                self.say(f"{name}: {self.describe_value(name)}")
             except installer.Unreachable:
                 raise
             except UserError as error:
@@ -216,7 +217,7 @@ class Search:
             progress.done()
         return self.values.get(name)
 
-    def answer(self, candidate: Candidate) -> str:
+    def compare_with_old_end(self, candidate: Candidate) -> str:
         """Return whether a version equals the old end, in everything that both ends answer."""
         value = self.value(candidate)
         if value is None:
@@ -229,7 +230,7 @@ class Search:
             return SKIPPED
         return OLD
 
-    def text(self, name: str) -> str:
+    def describe_value(self, name: str) -> str:
         """Describe the measured value of a version, for scopes that differ from the old end."""
         value = self.values[name]
         compared = {s: text for s, text in value.items() if s in self._asked} or dict(value)
@@ -239,21 +240,21 @@ class Search:
             return next(iter(named.values()))
         return ", ".join(f"{scope}: {text}" for scope, text in sorted(named.items()))
 
-    def _measured(self, candidate: Candidate) -> Value:
+    def _measure_candidate(self, candidate: Candidate) -> Value:
         end = self._ends.get(candidate.text)
         if end is not None:
             return self.symptom.value(end, self._old_end)
         version = candidate.requested()
         try:
-            return self._value(self.with_shared(version))
+            return self._measure_version(self.add_shared_packages(version))
         except installer.Unreachable:
             raise
         except UserError:
             if not (self.shared and version.requirements):
                 raise
         # what both ends stand on does not serve this one; what its release stands on may
-        value = self._value(version)
-        rows = self._resolved(version).versions
+        value = self._measure_version(version)
+        rows = self._resolve_version(version).versions
         own = (
             sorted(set(rows.rows.values()) - {*self.shared, *version.requirements}) if rows else ()
         )
@@ -261,64 +262,64 @@ class Search:
         self.apart[candidate.text] = ", ".join(r for r in own if r.partition("==")[0] in names)
         return value
 
-    def _value(self, version: RequestedVersion) -> Value:
+    def _measure_version(self, version: RequestedVersion) -> Value:
         checked = self.prepare_version(version)
         try:
             return self.symptom.value(checked, self._old_end)
         finally:
-            self.remove(checked)
+            self.remove_files(checked)
 
-    def with_shared(self, version: RequestedVersion) -> RequestedVersion:
+    def add_shared_packages(self, version: RequestedVersion) -> RequestedVersion:
         """Add the packages that both ends share to a version."""
-        return version.on(self.shared) if self.shared and version.requirements else version
+        return version.with_pins(self.shared) if self.shared and version.requirements else version
 
-    def _resolved(self, version: RequestedVersion) -> ResolvedVersion:
+    def _resolve_version(self, version: RequestedVersion) -> ResolvedVersion:
         nothing = RequestedVersion("installed")
-        return resolved.with_versions(nothing, version, self.adapters, cached_folders.silent)[1]
+        return resolved.resolve_versions(nothing, version, self.adapters, cached_folders.silent)[1]
 
     @property
     def _old_end(self) -> Checked:
         return next(iter(self._ends.values()))
 
     @cached_property
-    def _common(self) -> list[str]:
+    def _inputs_of_all_versions(self) -> list[str]:
         """Return the inputs of every measurement of this search, independent of the version."""
         ours = state.own_digest("bisect", "upgrade", "training", "check")
         return [ours, state.machine(), self.symptom.key]
 
     @cached_property
-    def _below(self) -> list[str]:
+    def _installed_base(self) -> list[str]:
         """Return the installed base of versions that are overlays."""
-        digests = [str(sorted(state.digests_by_file(adapter).items())) for adapter in self.adapters]
+        digests = [str(sorted(state.digest_files(adapter).items())) for adapter in self.adapters]
         return [*installed.pins(), *digests]
 
     def prepare_version(self, version: RequestedVersion) -> Checked:
-        """Prepare a version for measurement; see ``remove``."""
-        resolved_version = self._resolved(version)
-        parts = [*self._content(resolved_version), *self._common]
-        folder = cached_folders.cache() / "versions" / state.key_of(parts)
+        """Prepare a version for measurement; see ``remove_files``."""
+        resolved_version = self._resolve_version(version)
+        parts = [*self._list_inputs(resolved_version), *self._inputs_of_all_versions]
+        folder = cached_folders.cache() / "versions" / state.recordings_key(parts)
         folder.mkdir(parents=True, exist_ok=True)
         self._folders.add(folder)
         return Checked(resolved_version, self.adapters, self.own / uuid4().hex, folder)
 
-    def _content(self, version: ResolvedVersion) -> list[str]:
+    def _list_inputs(self, version: ResolvedVersion) -> list[str]:
         """Return the inputs that determine a version before it exists, without pin names."""
-        checkout = self._checkout(version.requested)
+        checkout = self._checkout_folder(version.requested)
         files = [checkout.name] if checkout is not None else []
         if version.versions is None:
             prepared = prepared_versions.prepare_version(version, self.adapters)
             return [state.digest_state(prepared, self.adapters), *files]
         return [
-            interpreters.tag(version.requested.python),
+            interpreters.installation_tag(version.requested.python),
             *files,
             *sorted(version.versions.rows.values()),
             *version.versions.tools,
-            *([] if version.own_environment else self._below),
+            *([] if version.own_environment else self._installed_base),
         ]
 
 
 @contextmanager
-def _searching(
+def _start_search(
     symptom: Symptom,
     adapters: Sequence[Adapter],
     say: cached_folders.Say,
@@ -335,9 +336,9 @@ def _searching(
         except installer.Unreachable:
             raise
         except UserError:
-            search.forget()
+            search.forget_measurements()
             raise
-        search.forget()
+        search.forget_measurements()
 
 
 def search_releases(
@@ -355,7 +356,7 @@ def search_releases(
     Raises:
         UserError: an end cannot be checked, or there is nothing between them.
     """
-    old, new, unsearched = versions.pins(*ends)
+    old, new, unsearched = versions.list_pins(*ends)
     differing = sorted(name for name in old if old[name] != new[name])
     if not differing:
         reasons = "".join(f"; not searched: {reason}" for reason in unsearched)
@@ -367,21 +368,27 @@ def search_releases(
     python = ends[1].python
     _expect_checks(2, _RELEASES)
 
-    def world(pins: Pins) -> Candidate:
+    def make_candidate(pins: Pins) -> Candidate:
         # the packages that stay are named once, with the ends
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
         return Candidate(text, lambda: versions.request_pins(pins, python))
 
-    with _searching(symptom, adapters, say, _shared(old, new, python, adapters, say)) as search:
-        differ = search.begin(world(old), world(new))
-        result = _result(search, ends[0].text, ends[1].text, world(old), world(new))
+    with _start_search(
+        symptom, adapters, say, _list_shared_packages(old, new, python, adapters, say)
+    ) as search:
+        differ = search.measure_ends(make_candidate(old), make_candidate(new))
+        result = _make_result(
+            search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
+        )
         result = replace(result, unsearched=(*unsearched, *result.unsearched))
-        _check_environments(search, ends, (world(old), world(new)))
+        _check_environments(search, ends, (make_candidate(old), make_candidate(new)))
         if not differ:
             return result
 
         def answer_with_new(names: frozenset[str]) -> str:
-            return search.answer(world({**old, **{n: new[n] for n in names}}))
+            return search.compare_with_old_end(
+                make_candidate({**old, **{n: new[n] for n in names}})
+            )
 
         needed = bisection.find_smallest_set(differing, answer_with_new)
         other_pins = {**old, **{name: new[name] for name in needed}}
@@ -390,20 +397,22 @@ def search_releases(
         for package in needed:
             dates = versions.dates_by_release(package)
             releases = versions.releases(package, old[package], new[package], dates, python)
-            row = [world({**other_pins, package: release}) for release in releases]
+            row = [make_candidate({**other_pins, package: release}) for release in releases]
             count += len(row)
             _expect_checks(0, len(row))
-            if not search.begin(row[0] if search.value(row[0]) else world(old), row[-1]):
+            if not search.measure_ends(
+                row[0] if search.value(row[0]) else make_candidate(old), row[-1]
+            ):
                 continue
-            for step in _steps(search, row, finds_all):
-                steps.append(_dated(_explained(search, row, step, releases, package), dates))
+            for step in _find_steps(search, row, finds_all):
+                steps.append(_add_dates(_explain_step(search, row, step, releases, package), dates))
             if steps and not finds_all:
                 # the next package is searched beside the release that was found of this one
                 other_pins[package] = steps[-1].new
         return _finish_result(search, replace(result, steps=tuple(steps), together=needed), count)
 
 
-def _dated(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
+def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
     """Return a step between releases with its date, and whether it goes back."""
     back = Version(change.new) < Version(change.old)
     return replace(change, date=dates.get(change.old if back else change.new, ""), back=back)
@@ -433,12 +442,12 @@ def _check_environments(
             )
 
 
-def _shared(
+def _list_shared_packages(
     old: Pins, new: Pins, python: str, adapters: Sequence[Adapter], say: cached_folders.Say
 ) -> tuple[str, ...]:
     """Return the packages that both ends have in one version. All versions between use them."""
     old_request, new_request = (versions.request_pins(pins, python) for pins in (old, new))
-    pair = resolved.with_versions(old_request, new_request, adapters, say)
+    pair = resolved.resolve_versions(old_request, new_request, adapters, say)
     rows = [dict(version.versions.rows) if version.versions else {} for version in pair]
     differing = [
         set(version.versions.missing_rows) if version.versions else set() for version in pair
@@ -455,15 +464,17 @@ def _shared(
     )
 
 
-def _steps(search: Search, row: Sequence[Candidate], finds_all: bool) -> Iterator[Step]:
+def _find_steps(search: Search, row: Sequence[Candidate], finds_all: bool) -> Iterator[Step]:
     """Yield where a list with differing ends changes: once, or every time."""
 
-    def after(low: int) -> Step | None:
-        if low and not search.begin(row[low], row[-1]):
+    def find_step_after(low: int) -> Step | None:
+        if low and not search.measure_ends(row[low], row[-1]):
             return None
-        return _first(search, row[low:], bisection.chain(len(row) - low)).shift_by(low)
+        return _find_first_step(
+            search, row[low:], bisection.link_versions(len(row) - low)
+        ).shift_by(low)
 
-    steps = bisection.find_every_change(len(row), after)
+    steps = bisection.find_every_change(len(row), find_step_after)
     return steps if finds_all else islice(steps, 1)
 
 
@@ -486,10 +497,10 @@ def search_commits(
     Raises:
         UserError: an end cannot be checked, or the old one is no ancestor of the new one.
     """
-    old, new = (revisions.commit(repository, revision) for revision in ends)
+    old, new = (revisions.find_commit(repository, revision) for revision in ends)
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
-    with _searching(symptom, adapters, say) as search:
+    with _start_search(symptom, adapters, say) as search:
 
         def candidate(name: str) -> Candidate:
             def request_commit() -> RequestedVersion:
@@ -501,43 +512,49 @@ def search_commits(
         count, merged = 0, ""
         result: Bisected | None = None
         while True:
-            history = list(revisions.parents_by_commit(repository, old, new, first_parent).items())
+            history = list(
+                revisions.list_parents_between(repository, old, new, first_parent).items()
+            )
             numbers = {name: number for number, (name, _) in enumerate(history)}
             row = [candidate(name) for name, _ in history]
             count += len(row)
             _expect_checks(2, len(row))
-            differ = search.begin(row[0], row[-1])
+            differ = search.measure_ends(row[0], row[-1])
             if result is None:
-                result = _result(search, *ends, row[0], row[-1])
-                empty = revisions.unfilled(repository, new)
+                result = _make_result(search, *ends, row[0], row[-1])
+                empty = revisions.describe_unfilled(repository, new)
                 result = replace(result, unsearched=(*result.unsearched, *empty))
             if not differ:
                 return result
-            step = _first(search, row, [[numbers[p] for p in parents] for _, parents in history])
+            step = _find_first_step(
+                search, row, [[numbers[p] for p in parents] for _, parents in history]
+            )
             if step.between or first_parent:
                 break
             # what a merge brings from a branch that left before OLD lies on that branch
-            branch_ends, merged = _branch(
+            branch_ends, merged = _find_merged_branch(
                 search, repository, history[step.new][0], numbers, candidate
             )
             if branch_ends is None:
                 break
             old, new = branch_ends
-        change = _explained(search, row, step)
+        change = _explain_step(search, row, step)
         (old_name, _), (new_name, date) = (
-            revisions.described(repository, history[n][0]) for n in (step.old, step.new)
+            revisions.describe_commit(repository, history[n][0]) for n in (step.old, step.new)
         )
         change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
         return _finish_result(search, replace(result, steps=(change,)), count)
 
 
-def _first(
+def _find_first_step(
     search: Search, row: Sequence[Candidate], parents: Sequence[Sequence[int]]
 ) -> bisection.Step:
-    return bisection.first_new(parents, lambda number: search.answer(row[number]))
+    return bisection.find_first_new(
+        parents, lambda number: search.compare_with_old_end(row[number])
+    )
 
 
-def _branch(
+def _find_merged_branch(
     search: Search,
     repository: Path,
     merge: str,
@@ -552,23 +569,23 @@ def _branch(
         and in words what is known.
     """
     for tip in revisions.parents(repository, merge):
-        if tip in old_commits or search.answer(candidate(tip)) != NEW:
+        if tip in old_commits or search.compare_with_old_end(candidate(tip)) != NEW:
             continue
-        fork = revisions.fork(repository, tip, next(iter(old_commits)))
-        if not fork or search.answer(candidate(fork)) != OLD:
+        fork = revisions.find_last_common_commit(repository, tip, next(iter(old_commits)))
+        if not fork or search.compare_with_old_end(candidate(fork)) != OLD:
             return None, f"it merges {tip[:10]}, whose branch left before OLD and differs, too"
         return (fork, tip), ""
     return None, ""
 
 
-def _result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:
+def _make_result(search: Search, old: str, new: str, first: Candidate, last: Candidate) -> Bisected:
     """Return the result after checking both ends."""
     return Bisected(
         symptom=search.symptom.title,
         ends=(old, new),
-        values=(search.text(first.text), search.text(last.text)),
-        unsearched=tuple(search.unanswered()),
-        why=search.why(last.text),
+        values=(search.describe_value(first.text), search.describe_value(last.text)),
+        unsearched=tuple(search.describe_unanswered()),
+        why=search.describe_errors(last.text),
     )
 
 
@@ -583,7 +600,7 @@ def _finish_result(search: Search, result: Bisected, candidates: int) -> Bisecte
     )
 
 
-def _explained(
+def _explain_step(
     search: Search,
     row: Sequence[Candidate],
     step: Step,
@@ -602,8 +619,8 @@ def _explained(
         new=names[step.new],
         # of a merge, the parent may be known to be old without having been checked
         values=(
-            search.text(old.text) if old.text in search.values else "as the old version",
-            search.text(new.text),
+            search.describe_value(old.text) if old.text in search.values else "as the old version",
+            search.describe_value(new.text),
         ),
         between=tuple(between),
     )
@@ -619,7 +636,7 @@ def _explained(
     progress.begin(_EXPLAINING)
     requested_versions = [candidate.requested() for candidate in (old, new)]
     if not {old.text, new.text} & search.apart.keys():
-        requested_versions = [search.with_shared(version) for version in requested_versions]
+        requested_versions = [search.add_shared_packages(version) for version in requested_versions]
     neighbours = (
         search.prepare_version(requested_versions[0]),
         search.prepare_version(requested_versions[1]),
@@ -630,4 +647,4 @@ def _explained(
         return replace(change, unexplained=str(error))
     finally:
         for version in neighbours:
-            search.remove(version)
+            search.remove_files(version)

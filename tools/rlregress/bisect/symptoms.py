@@ -19,7 +19,7 @@ from typing import Any
 
 from rlregress.catalogue import registry
 from rlregress.catalogue.registry import Detail
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import process_tree
 from rlregress.inside.run_record import write_atomically
@@ -27,8 +27,8 @@ from rlregress.model import explain
 from rlregress.model.recorded_traces import NotTraced, Trace
 from rlregress.model.upgrade_result import ABSENT
 from rlregress.trace import trace_reader
-from rlregress.trace.child_processes import last_words
-from rlregress.trace.trace_comparison import without_unsteady
+from rlregress.trace.child_processes import last_message
+from rlregress.trace.trace_comparison import mark_unsteady
 from rlregress.upgrade.differences import inventory, public_names
 from rlregress.upgrade.evidence import compared_trainings, runtimes, version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
@@ -91,17 +91,17 @@ class Checked:
         def measured(prepared: PreparedVersion) -> Mapping[str, Any]:
             with TemporaryDirectory(prefix="rlregress-bisect-") as folder:
                 path = Path(folder) / "answers.json"
-                return version_fingerprints.answers(prepared.runtime, path, adapter, details)
+                return version_fingerprints.probe_version(prepared.runtime, path, adapter, details)
 
         ids = " ".join(detail.id for detail in details)
-        return version_fingerprints.read(
+        return version_fingerprints.judge_answers(
             self.measure_once(f"{adapter.full_name} answers {ids}", measured)
         )
 
     def trace(self, training: Training) -> Trace:
         """A trace that was recorded before, or is now."""
         try:
-            return trace_reader.load(runtimes.path_of(training, self.folder))
+            return trace_reader.load(runtimes.trace_path(training, self.folder))
         except UserError:
             return runtimes.load_or_record([training], self.prepared.runtime, self.folder)[
                 training.name
@@ -113,7 +113,7 @@ class Checked:
             second = runtimes.load_or_record([training], self.prepared.runtime, Path(folder))[
                 training.name
             ]
-        return without_unsteady(self.trace(training), second)
+        return mark_unsteady(self.trace(training), second)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def _check_algorithm(adapter: Adapter, owner: str, default_name: str) -> None:
     if "." not in owner and owner not in algorithms:
         raise UserError(
             f"--default is '{default_name}', and '{owner}' is no algorithm that is compared here; "
-            f"{nearest(owner, algorithms)}; for a parameter of a function or class, give its "
+            f"{suggest_names(owner, algorithms)}; for a parameter of a function or class, give its "
             "full name, such as 'package.Class parameter'"
         )
 
@@ -261,7 +261,7 @@ def public_name(name: str) -> Symptom:
     package = name.partition(".")[0]
 
     def read(checked: Checked) -> public_names.Package:
-        folder = inventory.place(checked.prepared, package)
+        folder = inventory.find_module(checked.prepared, package)
         if folder is None:
             raise Unchecked(f"it has no package {package}")
         return _tree(folder)
@@ -300,8 +300,10 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
     trainings = {training.name: training for training in compared_trainings.list_trainings(adapter)}
     title = f"{algorithm} {scenario}".strip()
     if title not in trainings:
-        raise UserError(f"there is no built-in training '{title}'; {nearest(title, trainings)}")
-    measured = _trace_symptom(trainings[title])
+        raise UserError(
+            f"there is no built-in training '{title}'; {suggest_names(title, trainings)}"
+        )
+    measured = _make_symptom_of_training(trainings[title])
     return Symptom(f"trace of {title}", measured, algorithm=algorithm, scenario=scenario)
 
 
@@ -309,10 +311,12 @@ def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symp
     """The trace of a user's script, equal to that of the old end or not."""
     training = compared_trainings.make_script_training(job, imports)
     title = f"trace of {training.name}"
-    return Symptom(title, _trace_symptom(training), script=job, key=training.key, foreign=True)
+    return Symptom(
+        title, _make_symptom_of_training(training), script=job, key=training.key, foreign=True
+    )
 
 
-def _trace_symptom(training: Training) -> Callable[[Checked, Checked], Value]:
+def _make_symptom_of_training(training: Training) -> Callable[[Checked, Checked], Value]:
     def value(checked: Checked, base: Checked) -> Value:
         old, new = base.trace(training), checked.trace(training)
         compared = compared_trainings.compare_once(training.name, old, new)
@@ -323,7 +327,7 @@ def _trace_symptom(training: Training) -> Callable[[Checked, Checked], Value]:
             compared = compared_trainings.compare_with_ends(old, new)
         if compared.first is None:
             return {"": compared.verdict}
-        first = explain.divergence(compared.first)[0].removeprefix("first difference ")
+        first = explain.describe_divergence(compared.first)[0].removeprefix("first difference ")
         return {"": f"{compared.verdict}: {first}"}
 
     return value
@@ -363,7 +367,7 @@ def command(text: str) -> Symptom:
             raise UserError(
                 f"--command cannot be run: {words[0]}: No such file, or it is no program"
             )
-        completed = process_tree.run(
+        completed = process_tree.run_supervised(
             words,
             env=variables,
             stdout=subprocess.PIPE,
@@ -371,7 +375,9 @@ def command(text: str) -> Symptom:
             encoding="utf-8",
             errors="replace",
         )
-        complaint = last_words(completed.stderr or completed.stdout) if completed.returncode else ""
+        complaint = (
+            last_message(completed.stderr or completed.stdout) if completed.returncode else ""
+        )
         return [completed.returncode, complaint]
 
     def value(checked: Checked, _: Checked) -> Value:

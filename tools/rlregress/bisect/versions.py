@@ -20,14 +20,14 @@ from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
 from rlregress.upgrade.versions import cached_folders, installed, installer, interpreters, revisions
 from rlregress.upgrade.versions.requested import INSTALLED, RequestedVersion
-from rlregress.upgrade.versions.version_resolution import versions
+from rlregress.upgrade.versions.version_resolution import versions_by_name
 
 #: the form in which an index says when a file was uploaded (PEP 691, PEP 700).
 _JSON = "application/vnd.pypi.simple.v1+json"
 Pins = Mapping[str, str]
 
 
-def pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list[str]]:
+def list_pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list[str]]:
     """Return package -> version for both ends; unpinned packages have the installed version.
 
     Also names, in words, what only one of them has, and what is no release: it is not searched.
@@ -42,7 +42,7 @@ def pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list
                 f"{(revisions.parse_revision(version.text) or [version.text])[0]}, "
                 "and revisions as OLD and NEW"
             )
-    old_pins, new_pins = (_environment_pins(version) for version in (old, new))
+    old_pins, new_pins = (_list_environment_pins(version) for version in (old, new))
     pins_of_ends = []
     for mine, opposite, version in ((old_pins, new_pins, old), (new_pins, old_pins, new)):
         # an environment says all that it has; what is installed is for this Python
@@ -63,12 +63,12 @@ def pins(old: RequestedVersion, new: RequestedVersion) -> tuple[Pins, Pins, list
         for name in sorted(pins_of_ends[n].keys() - both)
     ]
     for version in (old, new):
-        rows = [row for row in version.requirements if not versions([row]) or "[" in row]
+        rows = [row for row in version.requirements if not versions_by_name([row]) or "[" in row]
         unpinned += [f"{row}, which is no release alone" for row in rows]
     return {n: pins_of_ends[0][n] for n in both}, {n: pins_of_ends[1][n] for n in both}, unpinned
 
 
-def _environment_pins(version: RequestedVersion) -> dict[str, str]:
+def _list_environment_pins(version: RequestedVersion) -> dict[str, str]:
     if version.environment is not None:
         versions_there = interpreters.versions(str(version.environment / "bin" / "python"))
         tools = {"pip", "setuptools", "wheel", "rlregress"}
@@ -81,7 +81,7 @@ def _environment_pins(version: RequestedVersion) -> dict[str, str]:
         }
     if version.text == INSTALLED:
         return {}
-    return versions(version.requirements)
+    return versions_by_name(version.requirements)
 
 
 def request_pins(requested_pins: Pins, python: str = "") -> RequestedVersion:
@@ -106,7 +106,7 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
     path = (
         cached_folders.cache()
         / "releases"
-        / f"{package}{python and '-' + interpreters.tag(python)}.json"
+        / f"{package}{python and '-' + interpreters.installation_tag(python)}.json"
     )
     published = installer.list_versions(package, interpreters.version(python))
     if published:
@@ -120,11 +120,11 @@ def releases(package: str, old: str, new: str, dated: Iterable[str], python: str
             f"does not have it, and no list is in the cache {cached_folders.cache()}; try again "
             "with a network"
         )
-    low, high = sorted((_version(package, old), _version(package, new)))
+    low, high = sorted((_parse_version(package, old), _parse_version(package, new)))
     # those without a build for this Python are candidates that cannot be checked
     between: dict[Version, str] = {}
     for text in [*dated, *published]:
-        parsed = _version(package, text)
+        parsed = _parse_version(package, text)
         public = Version(parsed.public)
         # of several builds of a release, such as +cpu, the one that both ends have
         if public not in between or parsed.local == low.local == high.local:
@@ -160,7 +160,7 @@ def dates_by_release(package: str) -> dict[str, str]:
     return dates_by_release
 
 
-def _version(package: str, text: str) -> Version:
+def _parse_version(package: str, text: str) -> Version:
     try:
         return Version(text)
     except InvalidVersion:

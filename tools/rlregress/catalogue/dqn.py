@@ -56,7 +56,7 @@ def _double() -> Detail:
 
 
 def _ties() -> Detail:
-    def times(count: Callable[[Inputs], float]) -> Formula:
+    def make_target(count: Callable[[Inputs], float]) -> Formula:
         return lambda i: i["reward"] + i["discount"] * count(i) * np.max(i["target"])
 
     return measured_detail(
@@ -66,10 +66,10 @@ def _ties() -> Detail:
         ("Mnih et al. 2015, equation 2",),
         {"target": [0.1, 0.3, 0.3], "reward": 0.05, "discount": 0.5},
         {
-            "one_of_them": ("as much as one of them", times(lambda i: 1.0)),
+            "one_of_them": ("as much as one of them", make_target(lambda i: 1.0)),
             "sum_of_them": (
                 "as much as all of them together",
-                times(lambda i: float(np.sum(i["target"] == np.max(i["target"])))),
+                make_target(lambda i: float(np.sum(i["target"] == np.max(i["target"])))),
             ),
         },
         """Values that are equal to the bit, of a network whose last hidden layer is dead or whose

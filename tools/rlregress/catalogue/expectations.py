@@ -20,8 +20,8 @@ from packaging.version import InvalidVersion, Version
 
 from rlregress import datafiles
 from rlregress.catalogue import registry
-from rlregress.datafiles import Range, Text, expected, one_of
-from rlregress.errors import UserError, nearest
+from rlregress.datafiles import Range, Text, expect_value, one_of
+from rlregress.errors import UserError, suggest_names
 
 #: (detail id, scope)
 DetailScope = tuple[str, str]
@@ -45,7 +45,9 @@ class _Entry(Range):
     upstream: Text = ""
     code: Annotated[
         str,
-        expected("the file and a fragment of its line as in 'package/file.py: fragment'", _is_code),
+        expect_value(
+            "the file and a fragment of its line as in 'package/file.py: fragment'", _is_code
+        ),
     ] = ""
 
     def __post_init__(self) -> None:
@@ -54,7 +56,7 @@ class _Entry(Range):
         if self.variant not in variants:
             raise ValueError(
                 f"key 'variant': '{self.id}' has no variant '{self.variant}'; "
-                f"{nearest(self.variant, variants)}"
+                f"{suggest_names(self.variant, variants)}"
             )
 
 

@@ -24,7 +24,7 @@ from rlregress.catalogue.judge import (
     judge_among,
     scaled_error,
 )
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.missing_packages import MissingPackage
 from rlregress.model.detail_answers import variant_words
 
@@ -153,7 +153,7 @@ class Implementation:
         catalogue_inputs = self.detail.inputs
         if name not in catalogue_inputs:
             raise UserError(
-                f"{self.detail.id} has no input '{name}'; {nearest(name, catalogue_inputs)}"
+                f"{self.detail.id} has no input '{name}'; {suggest_names(name, catalogue_inputs)}"
             )
         converted = np.array(value, dtype=np.float64) if isinstance(value, list) else value
         if type(converted) is not type(catalogue_inputs[name]) or np.ndim(converted) != np.ndim(
@@ -241,7 +241,7 @@ class Implementation:
         numbers: dict[str, np.ndarray] = {}
         for name, value in variants.items():
             if name not in expected:
-                raise UserError(f"{id} has no variant '{name}'; {nearest(name, expected)}")
+                raise UserError(f"{id} has no variant '{name}'; {suggest_names(name, expected)}")
             vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
             right = expected[name]
             if vector.shape != right.shape or not (

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.model.detail_answers import Entry, NamedVariant
 
 #: name -> float64 array, float, int or str.
@@ -211,6 +211,6 @@ def get(id: str) -> Detail:
         return _load_by_id()[id]
     except KeyError:
         raise UserError(
-            f"unknown detail '{id}'; {nearest(id, _load_by_id())} (rlregress details lists the "
-            "families)"
+            f"unknown detail '{id}'; {suggest_names(id, _load_by_id())} "
+            "(rlregress details lists the families)"
         ) from None

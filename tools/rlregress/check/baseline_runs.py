@@ -18,7 +18,7 @@ import tomli_w
 from pydantic import Field
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Line, Number, Value, expected, one_of
+from rlregress.datafiles import Line, Number, Value, expect_value, one_of
 from rlregress.errors import UserError
 from rlregress.inside import machine, run_record
 from rlregress.inside.diagnostics import DIAGNOSTICS
@@ -77,7 +77,7 @@ class Baseline:
     """
 
     schema: Annotated[
-        int, expected(str(run_record.SCHEMA), lambda schema: schema == run_record.SCHEMA)
+        int, expect_value(str(run_record.SCHEMA), lambda schema: schema == run_record.SCHEMA)
     ]
     cell: Cell
     protocol: Protocol
@@ -311,9 +311,9 @@ def check_machine(cell: Cell, earlier: Mapping[int, StoredRun]) -> None:
     for name, value in local_platform.items():
         if stored_platform.get(name, value) != value:
             raise UserError(
-                f"{path} holds {len(earlier)} runs of {machine.text(stored_platform)}, and this is "
-                f"{machine.text(local_platform)}; continue on that machine, or give --replace "
-                "to do all of them here"
+                f"{path} holds {len(earlier)} runs of {machine.format_machine(stored_platform)}, "
+                f"and this is {machine.format_machine(local_platform)}; continue on that machine, "
+                "or give --replace to do all of them here"
             )
 
 

@@ -44,17 +44,17 @@ def _build_gate(session: Session, looks: Looks, groups: Mapping[Quantity, Sequen
     return Gate(
         seeds=looks.max_runs if len(looks.run_counts) == 1 else 0,
         chosen=looks == session.looks,
-        cells=_detectable_cell_drops(session, looks, RETURNS)
-        | _detectable_cell_drops(session, looks, TRAINING),
-        groups=_detectable_group_drops(session, looks, RETURNS, groups)
-        | _detectable_group_drops(session, looks, TRAINING, groups),
-        critics=_detectable_critic_growth(session, looks, groups),
+        cells=_compute_cell_drops(session, looks, RETURNS)
+        | _compute_cell_drops(session, looks, TRAINING),
+        groups=_compute_group_drops(session, looks, RETURNS, groups)
+        | _compute_group_drops(session, looks, TRAINING, groups),
+        critics=_compute_critic_growth(session, looks, groups),
         expected=expected_seconds(session, looks),
         most=sum(looks.max_runs * run_seconds for run_seconds in seconds.values()),
     )
 
 
-def _detectable_cell_drops(
+def _compute_cell_drops(
     session: Session, looks: Looks, quantity: Quantity
 ) -> dict[str, float | None]:
     return {
@@ -63,16 +63,16 @@ def _detectable_cell_drops(
     }
 
 
-def _detectable_group_drops(
+def _compute_group_drops(
     session: Session, looks: Looks, quantity: Quantity, groups: Mapping[Quantity, Sequence[str]]
 ) -> dict[str, float | None]:
     return {name: smallest_common_drop(session, name, looks, quantity) for name in groups[quantity]}
 
 
-def _detectable_critic_growth(
+def _compute_critic_growth(
     session: Session, looks: Looks, groups: Mapping[Quantity, Sequence[str]]
 ) -> dict[str, float | None]:
-    detectable = _detectable_cell_drops(session, looks, CRITIC) | _detectable_group_drops(
+    detectable = _compute_cell_drops(session, looks, CRITIC) | _compute_group_drops(
         session, looks, CRITIC, groups
     )
     return {name: None if drop is None else math.exp(drop) for name, drop in detectable.items()}

@@ -12,7 +12,7 @@ from rlregress import datafiles, files, suite
 from rlregress.catalogue import requested_names
 from rlregress.check import baseline_runs, published
 from rlregress.datafiles import Text
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import read_hyperparameters
 from rlregress.missing_packages import MissingPackage
@@ -109,7 +109,7 @@ def study_table(name: str) -> str:
     """Return the published table of a study; UserError if there is no such study."""
     studies = _load_cell_file().studies
     if name not in studies:
-        raise UserError(f"unknown study '{name}'; {nearest(name, studies)}")
+        raise UserError(f"unknown study '{name}'; {suggest_names(name, studies)}")
     return studies[name]
 
 
@@ -120,7 +120,7 @@ def _exclusion_reasons(cells: Sequence[Cell]) -> dict[Cell, UserError]:
         try:
             requested_names.find_adapters([cell.framework])
             job_plan.check_cell(cell)
-            if reason := job_plan.exclusion_reason(cell):
+            if reason := job_plan.explain_exclusion(cell):
                 reasons[cell] = UserError(reason)
         except UserError as error:
             reasons[cell] = error
@@ -270,7 +270,9 @@ def _select_stored_cells(selection: Selection) -> list[Cell]:
         patterns = requested_names.split_names("--cells", selection.cells)
         for pattern in patterns:
             if not fnmatch.filter(stored, pattern):
-                suggestion = nearest(pattern, _filter_by_framework(stored, installed) or stored)
+                suggestion = suggest_names(
+                    pattern, _filter_by_framework(stored, installed) or stored
+                )
                 raise UserError(f"no stored cell matches '{pattern}'; {suggestion}")
         ids = [id for id in stored if any(fnmatch.fnmatch(id, pattern) for pattern in patterns)]
     cells = [

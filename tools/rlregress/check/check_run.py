@@ -165,7 +165,7 @@ def _run_pytest(command: list[str]) -> None:
     # Pytest's own processes run the probes with one thread each, like the trainings. They form a
     # separate process group, so that an interrupt reaches them once: from here.
     process = subprocess.Popen(
-        process_tree.supervised(command),
+        process_tree.supervise_command(command),
         cwd=suite.workplace(),
         env=worker_launch.worker_environment(),
         process_group=0,
@@ -205,7 +205,7 @@ def run_returns_only(
         OutOfTime: they were ended at the deadline of the command.
     """
     remove_report(options)
-    completed = child_processes.call(
+    completed = child_processes.run_command(
         build_pytest_command(options, python, TIERS[-1:]),
         {**environment, **suite.safe_path()},
         suite.workplace(),
@@ -215,7 +215,7 @@ def run_returns_only(
     except UserError:
         return (
             "the trainings did not run: "
-            f"{child_processes.last_words(completed.stderr or completed.stdout)}"
+            f"{child_processes.last_message(completed.stderr or completed.stdout)}"
         )
 
 
@@ -318,8 +318,8 @@ def build_result(
         broken=outcome.find_broken_tests(entries),
         unjudged=unjudged,
         versions={adapter.full_name: identity.versions(adapter) for adapter in adapters},
-        sources={adapter.full_name: identity.sources(adapter) for adapter in adapters},
-        copies={adapter.full_name: identity.changed_copies(adapter) for adapter in adapters},
+        sources={adapter.full_name: identity.digest_sources(adapter) for adapter in adapters},
+        copies={adapter.full_name: identity.find_changed_copies(adapter) for adapter in adapters},
         alpha=info.alpha,
         budget=info.budget,
         seconds=round(seconds, 1),

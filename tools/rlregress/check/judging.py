@@ -12,7 +12,7 @@ from rlregress.check import baseline_runs, published
 from rlregress.check.session import Session
 from rlregress.model.cells import Band, Verdict
 from rlregress.model.quantities import ONE_SIDED, RETURNS, SECONDARY, Quantity, shares
-from rlregress.progress import stored_durations
+from rlregress.progress import read_durations
 from rlregress.training.budgets import load_budget
 from rlregress.training.cell import Cell, Job
 from rlregress.verdicts.bands import BandSample, judge_bands
@@ -282,7 +282,7 @@ def seconds_to_do(session: Session, measured: Sequence[tuple[str, float]]) -> fl
         for cell in session.stored
         if awaited[cell] == first < session.looks.max_runs
     )
-    start_seconds = stored_durations().start
+    start_seconds = read_durations().start
     return later_seconds + sum(
         start_seconds + run_seconds
         for _, run_seconds in session.estimate_remaining(measured, awaited)

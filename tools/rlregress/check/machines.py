@@ -24,7 +24,8 @@ def describe_other_machines(session: Session) -> list[str]:
             ]
             if any(new[name] != expected[name] for name in compared_fields):
                 runs[
-                    machine.text(new, compared_fields), machine.text(expected, compared_fields)
+                    machine.format_machine(new, compared_fields),
+                    machine.format_machine(expected, compared_fields),
                 ] += 1
     return [
         f"{count} new runs come from another class of machine ({new}) than the stored runs that "

@@ -22,7 +22,7 @@ from pydantic import ConfigDict, Field
 from rlregress import __version__, datafiles, evidence, files
 from rlregress.check.baseline_runs import read_numbers
 from rlregress.check.stored_throughput import QUANTITIES
-from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
+from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_value, one_of
 from rlregress.errors import UserError
 from rlregress.model.check_result import CheckResult, EarlierRun
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, quantity_of
@@ -43,7 +43,7 @@ _LARGEST = 1e100
 _Number = Annotated[Number, Field(ge=-_LARGEST, le=_LARGEST)]
 _Numbers = tuple[_Number | None, ...]
 _Pair = Annotated[
-    Line, expected("a framework and an algorithm", lambda text: len(text.split(" ")) == 2)
+    Line, expect_value("a framework and an algorithm", lambda text: len(text.split(" ")) == 2)
 ]
 _Verdict = Annotated[str, one_of(tuple(EXIT_CODES))]
 
@@ -128,7 +128,7 @@ class NightlyRun:
         unjudged: names without a verdict.
     """
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda schema: schema == SCHEMA)]
+    schema: Annotated[int, expect_value(str(SCHEMA), lambda schema: schema == SCHEMA)]
     rlregress: Line
     started: Time
     exit_code: int

@@ -278,7 +278,7 @@ def _date_shift(
     down = (verdict == REGRESSED) != (history.measure == QUANTITIES[MEMORY])
     night = earliest = latest = first
     before = after = share = None
-    if (places := date_drop(values if down else -values)) is not None:
+    if (places := locate_drop(values if down else -values)) is not None:
         night, earliest, latest = (numbers[place] for place in places)
         old, new = np.split(values, [places[0]])
         before, after = float(old.mean()), float(new.mean())
@@ -298,7 +298,7 @@ def _date_shift(
     )
 
 
-def date_drop(values: ArrayLike) -> tuple[int, int, int] | None:
+def locate_drop(values: ArrayLike) -> tuple[int, int, int] | None:
     """Return places of the first night of a lower level, and of the ends of its 95 % interval.
 
     Args:

@@ -65,7 +65,7 @@ def _counts_for_framework(quantity: Quantity, verdict: str) -> bool:
     return quantity is RETURNS or verdict in CHANGES or (quantity is TRAINING and verdict == HOLDS)
 
 
-def _framework_verdict(
+def _derive_framework_verdict(
     failures: list[dict[str, Any]],
     verdicts: Mapping[str, Mapping[str, Any]],
     throughput: Collection[str],
@@ -133,7 +133,9 @@ def build_outcomes(
         ):
             verdict = FORMULAS_HOLD
         else:
-            verdict = _framework_verdict(failures, verdicts, [*throughput_verdicts, *replay_states])
+            verdict = _derive_framework_verdict(
+                failures, verdicts, [*throughput_verdicts, *replay_states]
+            )
         lacking_entries = [entry for entry in framework_entries if evidence.LACKING in entry]
         extra_entries = [entry for entry in lacking_entries if _tests_missing_extra(entry)]
         probes = set(to_probe.get(framework, ())) - {

@@ -77,7 +77,7 @@ def record_baselines(
             f"--seeds is {request.seeds}, expected {min_seeds} to {baseline_runs.FIRST_NEW_SEED} "
             "stored runs of each cell"
         )
-    suite.checkout("recording stored runs")
+    suite.require_checkout("recording stored runs")
     cells = request.list_cells()
     budget = load_budget(request.budget)
     jobs_by_cell = {cell: job_plan.plan_jobs(cell, range(request.seeds)) for cell in cells}

@@ -244,10 +244,10 @@ def _describe_coverage(lines: Mapping[str, tuple[int, int]]) -> str:
     """Describe how much of the algorithm's files ran; empty if it was not counted."""
     if not lines:
         return ""
-    ran, total = (sum(numbers) for numbers in zip(*lines.values(), strict=True))
+    executed, total = (sum(numbers) for numbers in zip(*lines.values(), strict=True))
     names = sorted(name.rpartition("/")[2] for name in lines)
     file_list = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-    return f"; {100 * ran // total} % of the lines of {file_list} ran"
+    return f"; {100 * executed // total} % of the lines of {file_list} ran"
 
 
 def check_repeatable(

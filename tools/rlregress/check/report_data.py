@@ -19,7 +19,7 @@ from rlregress.faults import places
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.inside.machine import cpu_name
-from rlregress.inside.machine import text as machine_text
+from rlregress.inside.machine import format_machine as machine_text
 from rlregress.model.cells import Band, CellRuns, ReportedRun
 from rlregress.model.check_result import AlgorithmCoverage, Deviation
 from rlregress.model.code import Hunk
@@ -135,7 +135,7 @@ def diff_changed_copies(adapters: Sequence[Adapter]) -> tuple[Hunk, ...]:
     """Return the differences between installed files and the copies that are imported instead."""
     hunks: list[Hunk] = []
     for adapter in adapters:
-        for module, place in identity.changed_copies(adapter).items():
+        for module, place in identity.find_changed_copies(adapter).items():
             for package in adapter.framework.packages:
                 distribution = importlib.metadata.distribution(package)
                 installed = Path(str(distribution.locate_file(module)))

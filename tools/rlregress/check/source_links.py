@@ -13,14 +13,14 @@ from typing import Annotated
 from packaging.version import Version
 
 from rlregress import datafiles, suite
-from rlregress.datafiles import Text, expected
+from rlregress.datafiles import Text, expect_value
 from rlregress.errors import UserError
 
 
 @dataclass(frozen=True)
 class _Source:
     package: Text
-    url: Annotated[str, expected("an https address", lambda text: text.startswith("https://"))]
+    url: Annotated[str, expect_value("an https address", lambda text: text.startswith("https://"))]
 
 
 @dataclass(frozen=True)

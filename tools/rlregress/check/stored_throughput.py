@@ -175,7 +175,7 @@ def record_throughput(framework: str, processes: int) -> None:
         raise UserError(
             f"--throughput is {processes}, expected 2 or more processes of each algorithm"
         )
-    suite.checkout("recording throughput")
+    suite.require_checkout("recording throughput")
     check_writable(throughput_folder(), "stored throughput")
     with tempfile.TemporaryDirectory(prefix=".new-", dir=throughput_folder()) as folder:
         new_file = Path(folder) / "measured.json"
@@ -183,7 +183,7 @@ def record_throughput(framework: str, processes: int) -> None:
         command += ["-q", "-p", "no:cacheprovider", "--framework", framework, "--first-seed", "0"]
         command += [f"--benchmark-min-rounds={processes}", f"--benchmark-json={new_file}"]
         completed = subprocess.run(
-            process_tree.supervised(command),
+            process_tree.supervise_command(command),
             cwd=suite.workplace(),
             env=worker_launch.worker_environment(),
         )

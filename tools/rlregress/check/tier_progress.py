@@ -18,9 +18,9 @@ from rlregress.progress import (
     estimate_slowdown,
     format_elapsed,
     format_seconds,
-    stored_durations,
+    read_durations,
 )
-from rlregress.trace.child_processes import last_words
+from rlregress.trace.child_processes import last_message
 from rlregress.training import worker_launch
 
 #: tier -> subject of its tests, in the progress lines
@@ -43,7 +43,7 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     Raises:
         UserError: pytest cannot collect them.
     """
-    folder = Path.cwd() if suite.installed() else suite.root()
+    folder = Path.cwd() if suite.is_installed() else suite.root()
     collecting = [*command, "--collect-only", "-n", "0"]
     completed = subprocess.run(
         collecting,
@@ -54,11 +54,11 @@ def seconds_of_tests(command: tuple[str, ...]) -> float:
     )
     if completed.returncode:
         raise UserError(
-            f"pytest cannot collect the tests: {last_words(completed.stderr or completed.stdout)}"
+            f"pytest cannot collect the tests: {last_message(completed.stderr or completed.stdout)}"
         )
     tests = [line for line in completed.stdout.splitlines() if "::" in line]
     tiers = Counter(evidence.find_tier(test) for test in tests)
-    durations = stored_durations()
+    durations = read_durations()
     return sum(
         number * durations.seconds_of_test(tier) for tier, number in tiers.items() if tier in TITLES
     )

@@ -33,7 +33,7 @@ _COMPLETING = "_RLREGRESS_COMPLETE"
 _WIDTHS = ("COLUMNS", "TERMINAL_WIDTH")
 
 
-def _end(number: int, _: object) -> None:
+def _exit_on_signal(number: int, _: object) -> None:
     # other threads wait for their child processes, and would keep this one alive
     child_processes.end()
     raise SystemExit(128 + number)
@@ -65,7 +65,7 @@ def _take_common(arguments: list[str]) -> list[str]:
     return remaining
 
 
-def _prepare() -> None:
+def _repair_environment() -> None:
     """Check and repair the environment of this process where libraries would fail by it."""
     try:
         os.getcwd()
@@ -84,11 +84,11 @@ def _prepare() -> None:
             os.environ.pop(name, None)
 
 
-def _run() -> int:
+def _run_command() -> int:
     """Run the command of the command line. Return the exit code."""
     # a shell waits for completions, and passes the words in a variable
     if _COMPLETING not in os.environ:
-        _prepare()
+        _repair_environment()
         sys.argv[1:] = _take_common(sys.argv[1:])
     try:
         code = commands.program(prog_name="rlregress", standalone_mode=False)
@@ -121,13 +121,13 @@ def main() -> None:
     # a cancelled or interrupted job must end its child processes
     handled = [n for n in checkpoint.STOPPING if signal.getsignal(n) is not signal.SIG_IGN]
     for number in handled:
-        signal.signal(number, _end)
+        signal.signal(number, _exit_on_signal)
     warn_in_words()
     try:
-        with process_tree.temporary_folder(), process_tree.children_ended():
+        with process_tree.own_temporary_files(), process_tree.end_children():
             try:
-                with output.streams():
-                    sys.exit(_guarded())
+                with output.guard_streams():
+                    sys.exit(_run_guarded())
             finally:
                 # a second signal must not stop the clean-up
                 for number in handled:
@@ -138,10 +138,10 @@ def main() -> None:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _guarded() -> int:
+def _run_guarded() -> int:
     """Run the command and report its error, if any. Return the exit code."""
     try:
-        code = _run()
+        code = _run_command()
         sys.stdout.flush()
         return code
     except UserError as error:
@@ -163,5 +163,5 @@ def _guarded() -> int:
     # the exit code counts even if the message cannot be written
     output.mark_decided()
     with suppress(UserError):
-        typer.echo(f"rlregress: {harmless.line(message)}", err=True)
+        typer.echo(f"rlregress: {harmless.escape_line(message)}", err=True)
     return 2

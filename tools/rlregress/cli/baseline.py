@@ -101,7 +101,7 @@ def _record_saved(release: str) -> None:
     from rlregress.upgrade.evidence import saved_store
 
     command = shlex.join(["rlregress", "baseline", "record", "--saved", release])
-    for line in saved_store.record(release, command, typer.echo):
+    for line in saved_store.record_release(release, command, typer.echo):
         typer.echo(line)
 
 

@@ -94,20 +94,22 @@ def bisect(
     python = python and interpreters.find(python)
     folder = absolute(report)
     check_writable(folder, "the report")
-    cached_folders.check()
+    cached_folders.require_writable_cache()
     repository = None if repo is None else versions.find_repository_folder(repo)
     ends = None
     if repository is None:
-        ends = (_end(old, python), _end(new, python))
-    adapters = _adapters(ends, repository, new, framework, alone=bool(script or command or name))
+        ends = (_parse_end(old, python), _parse_end(new, python))
+    adapters = _select_adapters(
+        ends, repository, new, framework, alone=bool(script or command or name)
+    )
 
-    def symptom() -> Symptom:
+    def make_symptom() -> Symptom:
         if script is not None:
             arguments = script_arguments(context)
             job = jobs.build_script_job(
                 Path(script), arguments, split_names("--package", package), steps
             )
-            imports = affected.imports(*ends, affected.packages(*ends)) if ends else {}
+            imports = affected.list_importable(*ends, affected.packages(*ends)) if ends else {}
             return symptoms.script(job, imports)
         if command:
             return symptoms.command(command)
@@ -128,7 +130,7 @@ def bisect(
     with show_progress(typer.echo) as say:
         if repository is not None:
             result = search.search_commits(
-                symptom(),
+                make_symptom(),
                 repository,
                 (old, new),
                 adapters,
@@ -139,7 +141,7 @@ def bisect(
             )
         else:
             assert ends is not None
-            result = search.search_releases(symptom(), ends, adapters, say, every)
+            result = search.search_releases(make_symptom(), ends, adapters, say, every)
     text = json.dumps(bisect_text.as_json(result), indent=1) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / "bisect.json", text)
@@ -149,7 +151,7 @@ def bisect(
     raise typer.Exit(result.exit_code)
 
 
-def _end(text: str, python: str) -> RequestedVersion:
+def _parse_end(text: str, python: str) -> RequestedVersion:
     try:
         return requested.parse(text, python)
     except UserError as error:
@@ -158,7 +160,7 @@ def _end(text: str, python: str) -> RequestedVersion:
         raise UserError(f"{error}; for a commit, name the repository with --repo") from None
 
 
-def _adapters(
+def _select_adapters(
     ends: tuple[RequestedVersion, RequestedVersion] | None,
     repository: Path | None,
     newest: str,
@@ -171,7 +173,7 @@ def _adapters(
     if ends is None:
         # the working tree may have another revision checked out, or none
         assert repository is not None
-        commit = revisions.commit(repository, newest)
+        commit = revisions.find_commit(repository, newest)
         with cached_folders.scratch("bisect") as own:
             version = RequestedVersion(
                 commit[:10], tree=revisions.checkout(repository, commit, own)

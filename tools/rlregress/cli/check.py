@@ -14,8 +14,8 @@ from rlregress.cli.options import (
     Inconclusive,
     check_inconclusive,
     replace_exit_code,
+    set_default_budget,
     takes_options,
-    with_budget,
 )
 from rlregress.report import check_findings, check_report, screen, short_summary
 from rlregress.report.html import check_page
@@ -40,7 +40,7 @@ def check(
     report.html (a page), summary.md, verdict.json, evidence.json and junit.xml.
     """
     check_inconclusive(inconclusive)
-    code = judge(with_budget(options), in_brief, verbose)
+    code = judge(set_default_budget(options), in_brief, verbose)
     raise typer.Exit(replace_exit_code(code, inconclusive))
 
 
@@ -56,11 +56,11 @@ def judge(options: CheckOptions, in_brief: bool = False, verbose: bool = False) 
             check_run.judge_check(new, typer.echo), options.report
         )
         text = report_files.write_judged(
-            result, check_run.read_evidence(new), new.report, ci_annotations.top()
+            result, check_run.read_evidence(new), new.report, ci_annotations.repository_top()
         )
     output.mark_decided()
-    ci_annotations.annotate(check_findings.findings(result, ci_annotations.top()))
-    ci_annotations.summarise(text)
+    ci_annotations.annotate(check_findings.list_findings(result, ci_annotations.repository_top()))
+    ci_annotations.append_summary(text)
     cards = check_page.cards(result)
     page = options.report / "report.html"
     if in_brief:

@@ -18,7 +18,7 @@ _SUMMARY, _ON_GITHUB = "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"
 _TOPS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 
 
-def top() -> Path:
+def repository_top() -> Path:
     """Return the top folder of the repository in a CI job, else the working folder."""
     named = (os.environ[name] for name in _TOPS if os.environ.get(name))
     return files.absolute(next(named, "."))
@@ -28,10 +28,10 @@ def annotate(findings: Sequence[Finding]) -> None:
     """Print annotations in a job of GitHub; print nothing elsewhere."""
     if os.environ.get(_ON_GITHUB) == "true":
         for line in ci_formats.format_annotations(findings):
-            print(line, file=output.unfiltered(), flush=True)
+            print(line, file=output.unfiltered_output(), flush=True)
 
 
-def summarise(text: str) -> None:
+def append_summary(text: str) -> None:
     """Append a report to GitHub's page of the run, cut to its limit; UserError if that fails."""
     if not os.environ.get(_SUMMARY):
         return
@@ -39,7 +39,7 @@ def summarise(text: str) -> None:
         path = Path(os.environ[_SUMMARY])
         files.check_target(path)
         with path.open("a", encoding="utf-8") as stream:
-            safe = harmless.markdown(text)
+            safe = harmless.escape_markdown(text)
             stream.write(ci_formats.cut_text(safe, ci_formats.SUMMARY - stream.tell()))
     except OSError as error:
         raise UserError(f"the file that {_SUMMARY} names cannot be written: {error}") from None

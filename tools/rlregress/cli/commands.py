@@ -60,7 +60,7 @@ _CORE: tuple[Row, ...] = (
 )  # fmt: skip
 
 
-def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
+def _load_installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
     """Return the groups of commands of installed packages, and group -> why it cannot be used.
 
     Entry points decide, not imports: a clone can import the folders of all its packages.
@@ -77,7 +77,7 @@ def _installed_groups() -> tuple[list[CommandGroup], dict[str, str]]:
     return groups, missing
 
 
-_INSTALLED, _MISSING = _installed_groups()
+_INSTALLED, _MISSING = _load_installed_groups()
 ROWS: tuple[Row, ...] = (*_CORE, *(row for group in _INSTALLED for row in group.rows))
 GROUPS: Mapping[str, str] = {
     "runs": "Train by the hundred: launch, run, status, merge.",
@@ -142,12 +142,12 @@ def _build_command() -> TyperGroup:
     assert isinstance(group, TyperGroup)
     group.commands = {
         **{name: _Missing(name=name, hidden=True) for name in _MISSING},
-        **dict(_commands_below("")),
+        **dict(_list_commands_below("")),
     }
     return group
 
 
-def _commands_below(above: str) -> list[tuple[str, Any]]:
+def _list_commands_below(above: str) -> list[tuple[str, Any]]:
     """Return names and commands or groups directly below a group, in the order of ``ROWS``."""
     by_name: dict[str, Any] = {}
     for row in ROWS:
@@ -159,7 +159,7 @@ def _commands_below(above: str) -> list[tuple[str, Any]]:
         elif head not in by_name:
             by_name[head] = TyperGroup(
                 name=head,
-                commands=dict(_commands_below(f"{head} ")),
+                commands=dict(_list_commands_below(f"{head} ")),
                 help=GROUPS[head],
                 no_args_is_help=True,
                 rich_markup_mode=None,

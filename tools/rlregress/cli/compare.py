@@ -12,8 +12,8 @@ from rlregress.catalogue.requested_names import split_names
 from rlregress.check import comparison
 from rlregress.cli import complete, html_option, output, waiting
 from rlregress.cli.details import Details
-from rlregress.cli.options import Algorithms, Html, as_typed
-from rlregress.errors import UserError, nearest
+from rlregress.cli.options import Algorithms, Html, typed_command
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.report import comparison_text, harmless, markdown_page, short_summary
 from rlregress.report.html import comparison_page
@@ -26,7 +26,7 @@ def _check_algorithms(adapters: Sequence[Adapter], algorithms: Sequence[str]) ->
     for algorithm in algorithms:
         if algorithm not in known_algorithms:
             raise UserError(
-                f"unknown algorithm '{algorithm}'; {nearest(algorithm, known_algorithms)}; "
+                f"unknown algorithm '{algorithm}'; {suggest_names(algorithm, known_algorithms)}; "
                 "other families of details are named with --detail"
             )
         lacking = [
@@ -68,7 +68,7 @@ def compare(
     """
     if as_markdown and as_json:
         raise UserError("--markdown and --json are two formats; give one of them")
-    new_page = html_option.begin(html, as_typed())
+    new_page = html_option.open_page(html, typed_command())
     adapters = requested_names.find_adapters(frameworks)
     comparison.check_distinct_adapters(adapters)
     detail_ids = requested_names.find_detail_ids(split_names("--detail", detail))
@@ -88,9 +88,9 @@ def compare(
         typer.echo(comparison_text.as_json(compared))
     elif as_markdown:
         facts = Facts(comparison_page.title(compared), "", 0.0, "", "")
-        text = markdown_page.text(comparison_page.page(compared, facts))
-        typer.echo(harmless.markdown(text))
+        text = markdown_page.format_page(comparison_page.page(compared, facts))
+        typer.echo(harmless.escape_markdown(text))
     else:
-        comparison_text.show(compared)
+        comparison_text.print_comparison(compared)
         output.print_next_steps(short_summary.steps([comparison_page.card(compared)]))
     raise typer.Exit(1 if compared.undecided else 0)

@@ -82,7 +82,7 @@ def show_missing(detail_ids: frozenset[str], adapters: Sequence[Adapter]) -> Non
     for adapter in adapters:
         lacking, has_none = probe_counts.find_missing(adapter, detail_ids), load_absent(adapter)
         who = f"{adapter.full_name} {adapter.code.version()}"
-        details_text.missing(who, lacking, len(detail_ids - has_none.keys()))
+        details_text.print_missing(who, lacking, len(detail_ids - has_none.keys()))
 
 
 def probe(adapters: Sequence[Adapter], detail_ids: frozenset[str], as_json: bool) -> int:
@@ -129,7 +129,7 @@ def show(id: str | None, adapters: Sequence[Adapter]) -> None:
     if id is None:
         items = source_index.load_index(suite.baselines() / "sources")
         counts = [probe_counts.count_probes(adapter) for adapter in adapters]
-        details_text.counts(registry.all_details(), items, counts)
+        details_text.print_counts(registry.all_details(), items, counts)
     elif id not in registry.ids() and (
         matches := registry.family_details(id) or registry.search_details(id)
     ):

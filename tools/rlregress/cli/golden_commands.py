@@ -26,7 +26,7 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
     with TemporaryDirectory(prefix="rlregress-golden-") as folder:
         repeated = recording_processes.record_twice(job, Path(folder) / "run.trace", runtime)
     if repeated.trace.failure:
-        raise UserError(f"{explain.early_end(repeated.trace)}; no golden file is written")
+        raise UserError(f"{explain.describe_early_end(repeated.trace)}; no golden file is written")
     native = _explain_native(repeated.trace)
     if native:
         raise UserError(
@@ -38,9 +38,9 @@ def record(job: Mapping[str, Any], script: Path, path: Path) -> int:
         golden.write(path, repeated.trace)
         written = golden.load(path)
         single, blocks = len(written.events), len(written.blocks)
-        lines = traces_text.golden_file(repeated.trace, single, blocks, path)
+        lines = traces_text.describe_golden_file(repeated.trace, single, blocks, path)
     output.mark_decided()
-    for line in [*repeated.lines(), *lines]:
+    for line in [*repeated.describe_repetition(), *lines]:
         typer.echo(line)
     output.print_next_steps([next_steps.after_golden(path, script, repeated.repeats)])
     return 0 if repeated.repeats else 3
@@ -59,8 +59,8 @@ def compare(path: Path, script: Path) -> int:
         trace = recording_processes.record(job, Path(folder) / "run.trace", runtime)
         if not trace.has_begun:
             recording_processes.check_trained(trace, runtime.label)
-            raise UserError(f"{explain.early_end(trace)}; nothing is compared")
-        result = golden.differences(old, trace)
+            raise UserError(f"{explain.describe_early_end(trace)}; nothing is compared")
+        result = golden.compare_with_golden(old, trace)
         reasons = (("this machine", _explain_native(trace)), (path, explain_native(old.arithmetic)))
         for source, native in reasons:
             if native and not result.is_same:
@@ -69,11 +69,15 @@ def compare(path: Path, script: Path) -> int:
                     f"machine ({native}); compare on the CPU of an x86-64 machine with AVX2, "
                     "with one thread and no GPU"
                 )
-        repeated = None if result.is_same else recording_processes.repeat(job, trace, runtime)
+        repeated = None if result.is_same else recording_processes.repeat_trace(job, trace, runtime)
     if repeated is not None and not repeated.repeats:
-        lines, code, step = repeated.lines(), 3, next_steps.after_trace(path, repeats=False)
+        lines, code, step = (
+            repeated.describe_repetition(),
+            3,
+            next_steps.after_trace(path, repeats=False),
+        )
     else:
-        lines, code = traces_text.golden_difference(result, trace), int(not result.is_same)
+        lines, code = traces_text.describe_golden_difference(result, trace), int(not result.is_same)
         step = next_steps.after_golden_difference(result, path, script, old.arguments)
     output.mark_decided()
     for line in lines:

@@ -42,7 +42,7 @@ class Page:
         typer.echo(f"page: {self.path}", err=True)
 
 
-def begin(path: str, command: str) -> Page:
+def open_page(path: str, command: str) -> Page:
     """Return the page that ``--html`` requests, before the command starts anything.
 
     Raises:

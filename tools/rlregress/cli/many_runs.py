@@ -32,19 +32,19 @@ def print_line(line: str) -> None:
     print(line, flush=True)
 
 
-def _manifest(path: str | Path) -> Manifest:
+def _open_manifest(path: str | Path) -> Manifest:
     return Manifest(absolute(path))
 
 
 def run(manifest: Path, index: int, store: str) -> int:
     """Do one run of a manifest. Return the exit code."""
-    return run_one.do_one_run(_manifest(manifest), index, open_store(store), print_line)
+    return run_one.do_one_run(_open_manifest(manifest), index, open_store(store), print_line)
 
 
 def load_manifest(manifest: Path, store: str) -> Manifest:
     """Return the manifest of a file after copying it to the store."""
     check_writable(open_store(store).folder, "run records")
-    return run_selection.copy_manifest(_manifest(manifest), open_store(store))
+    return run_selection.copy_manifest(_open_manifest(manifest), open_store(store))
 
 
 def write_selected(selection: Selection, seeds: int, first_seed: int, store: str) -> Manifest:
@@ -57,7 +57,7 @@ def write_selected(selection: Selection, seeds: int, first_seed: int, store: str
     return manifest
 
 
-def _remaining_runs(
+def _split_runs(
     manifest: Manifest, done: Collection[str]
 ) -> tuple[list[ManifestRun], list[ManifestRun]]:
     """Return all runs of a manifest and the unfinished ones; print how many."""
@@ -70,7 +70,7 @@ def _remaining_runs(
 def print_status(manifest: Manifest, store: str) -> None:
     """Print the place of the manifest, the remaining runs, and the command for one run."""
     folder = open_store(store)
-    _remaining_runs(manifest, folder.list_contents().done)
+    _split_runs(manifest, folder.list_contents().done)
     rows = [f"{name}={shlex.quote(value)}" for name, value in run_one.collect_variables().items()]
     print_line(
         f"one run: {' '.join([*rows, run_one.format_shell_command(manifest, 'INDEX', folder)])}"
@@ -84,7 +84,7 @@ def run_here(manifest: Manifest, folder: Store, workers: int, done: Collection[s
     Args:
         done: names of the finished runs.
     """
-    runs, remaining = _remaining_runs(manifest, done)
+    runs, remaining = _split_runs(manifest, done)
 
     def on_end(counts: local_runs.Counts) -> None:
         print_line(f"{len(runs) - len(remaining) + counts.done} of {len(runs)} done")
@@ -131,7 +131,7 @@ def submit_to_slurm(
     def build_scripts(queued: Collection[str]) -> list[slurm_arrays.Script]:
         # read after the queue: a run that left the queue in between is done, not lost
         done = list_done()
-        runs, remaining = _remaining_runs(manifest, done)
+        runs, remaining = _split_runs(manifest, done)
         new = [run for run in remaining if run.name not in queued]
         if len(new) < len(remaining):
             print_line(f"{len(remaining) - len(new)} of them are in the queue")
@@ -157,10 +157,10 @@ def _open_existing_store(folder_text: str) -> Store:
     return store
 
 
-def _survey(manifest: str, store: str) -> tuple[Survey, list[str]]:
+def _survey_store(manifest: str, store: str) -> tuple[Survey, list[str]]:
     """Return the state of a store, and the lines that describe it."""
     folder = _open_existing_store(store)
-    manifests = [_manifest(manifest)] if manifest else run_selection.list_manifests(folder)
+    manifests = [_open_manifest(manifest)] if manifest else run_selection.list_manifests(folder)
     # the queue is read before the store: a run that leaves it in between is found done
     is_submitted = (folder.folder / SLURM).is_dir()
     queue = slurm_arrays.read_queue(folder) if is_submitted else slurm_arrays.Queue()
@@ -170,7 +170,7 @@ def _survey(manifest: str, store: str) -> tuple[Survey, list[str]]:
 
 def status(manifest: str, store: str) -> None:
     """Print the status of a store."""
-    _, lines = _survey(manifest, store)
+    _, lines = _survey_store(manifest, store)
     output.mark_decided()
     for line in lines:
         typer.echo(line)
@@ -180,13 +180,13 @@ def watch_store(manifest: str, store: str, seconds: float) -> None:
     """Show the status of a store until all runs are done."""
 
     def read_status() -> tuple[bool, Text]:
-        survey, lines = _survey(manifest, store)
+        survey, lines = _survey_store(manifest, store)
         is_unfinished = any(survey.total[state] for state in LEFT)
-        return is_unfinished, Text(harmless.terminal("\n".join(lines)))
+        return is_unfinished, Text(harmless.escape_for_terminal("\n".join(lines)))
 
     terminal = sys.stdout.isatty()
     # the filter escapes the sequences that move the cursor
-    file = output.unfiltered() if terminal else sys.stdout
+    file = output.unfiltered_output() if terminal else sys.stdout
     is_unfinished, printed = read_status()
     console = Console(file=file, force_terminal=terminal)
     with Live(printed, console=console, auto_refresh=False) as live:
@@ -201,7 +201,7 @@ def verify_store(manifest: str, store: str, set_aside: bool) -> int:
     folder = _open_existing_store(store)
     if set_aside:
         check_writable(folder.folder, "names of damaged records")
-    checked = audit.verify_store(folder, _manifest(manifest) if manifest else None)
+    checked = audit.verify_store(folder, _open_manifest(manifest) if manifest else None)
     output.mark_decided()
     for line in cluster_text.format_audit(checked):
         typer.echo(line)

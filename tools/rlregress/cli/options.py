@@ -18,7 +18,7 @@ from rlregress.catalogue.requested_names import split_names
 from rlregress.check.cell_selection import default_budget
 from rlregress.check_options import CheckOptions
 from rlregress.cli import complete
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.files import absolute
 from rlregress.model import option as options
 from rlregress.model.differences import FAIL_ON, ORDER
@@ -117,19 +117,19 @@ def _convert_value(declared: tuple[Option, Any], value: Any) -> Any:
     return absolute(value) if isinstance(default, Path) else value
 
 
-def _shared(field: str) -> Any:
+def _annotation_of_field(field: str) -> Any:
     """Return the annotation of an option of ``check``, for a command with its own signature."""
     return annotate_option(*_CHECK[field])
 
 
-Frameworks = _shared("frameworks")
-Algorithms = _shared("algorithms")
-Environments = _shared("environments")
-Hyperparameters = _shared("hyperparameters")
-Cells = _shared("cells")
-Budget = _shared("budget")
-Store = _shared("store")
-Workers = _shared("workers")
+Frameworks = _annotation_of_field("frameworks")
+Algorithms = _annotation_of_field("algorithms")
+Environments = _annotation_of_field("environments")
+Hyperparameters = _annotation_of_field("hyperparameters")
+Cells = _annotation_of_field("cells")
+Budget = _annotation_of_field("budget")
+Store = _annotation_of_field("store")
+Workers = _annotation_of_field("workers")
 Report = Annotated[
     str,
     typer.Option(metavar="FOLDER", help="Of the report; default: report/.", show_default=False),
@@ -152,12 +152,12 @@ Steps = Annotated[
 ]
 
 
-def as_typed() -> str:
+def typed_command() -> str:
     """Return the command as it was typed, for the report."""
     return shlex.join(["rlregress", *sys.argv[1:]])
 
 
-def with_budget(check_options: CheckOptions) -> CheckOptions:
+def set_default_budget(check_options: CheckOptions) -> CheckOptions:
     """Return the options with the default budget of the cells, if none is named."""
     return replace(
         check_options, budget=check_options.budget or default_budget(check_options.cells)
@@ -190,7 +190,7 @@ def replace_exit_code(code: int, inconclusive: str) -> int:
 def parse_verdict(option: str, value: str) -> str:
     """Return the verdict of this name, the default if empty; UserError for an unknown name."""
     if value and value not in ORDER:
-        raise UserError(f"{option} is '{value}', expected a verdict: {nearest(value, ORDER)}")
+        raise UserError(f"{option} is '{value}', expected a verdict: {suggest_names(value, ORDER)}")
     return value or FAIL_ON
 
 

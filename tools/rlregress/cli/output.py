@@ -36,9 +36,9 @@ class _Stream:
         # typer writes an empty text to find out whether a stream takes text
         if not text:
             return 0
-        safe = harmless.terminal(text, self._line, colours=self.isatty())
+        safe = harmless.escape_for_terminal(text, self._line, colours=self.isatty())
         self._line = (self._line + safe).rpartition("\n")[2][-harmless.BEFORE :]
-        self._try(lambda: self.unfiltered.write(safe))
+        self._try_to_write(lambda: self.unfiltered.write(safe))
         # users read the lines of a long command while it runs
         if "\n" in text:
             self.flush()
@@ -49,9 +49,9 @@ class _Stream:
             self.write(line)
 
     def flush(self) -> None:
-        self._try(self.unfiltered.flush)
+        self._try_to_write(self.unfiltered.flush)
 
-    def _try(self, write: Any) -> None:
+    def _try_to_write(self, write: Any) -> None:
         # a library may have caught the error
         if self.failed is not None:
             raise self.failed
@@ -97,7 +97,7 @@ def _open_null() -> TextIO:
 
 
 @contextmanager
-def streams() -> Iterator[None]:
+def guard_streams() -> Iterator[None]:
     """Escape and flush the standard streams while a command runs."""
     _state.decided = False
     out: Any = _Stream(sys.stdout or _open_null())
@@ -111,7 +111,7 @@ def streams() -> Iterator[None]:
         out.failed = errors.failed = None
 
 
-def unfiltered() -> TextIO:
+def unfiltered_output() -> TextIO:
     """Return standard output without the filter, for sequences that a terminal must obey."""
     return getattr(sys.stdout, "unfiltered", sys.stdout)
 

@@ -114,7 +114,7 @@ class Lazy(TyperCommand):
         super().__init__(name=name, short_help=row.line, rich_markup_mode=None)
         self.row = row
 
-    def real(self) -> Command:
+    def load_command(self) -> Command:
         """Import the module of the command. Return the command."""
         function = self.row.load()
         app = typer.Typer(rich_markup_mode=None, add_completion=False)
@@ -128,7 +128,7 @@ class Lazy(TyperCommand):
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         """Return the context of the command itself."""
-        return self.real().make_context(*args, **kwargs)
+        return self.load_command().make_context(*args, **kwargs)
 
 
 def format_help(function: Callable[..., Any]) -> str:
@@ -161,12 +161,14 @@ def find_commands_with(option: str) -> list[str]:
     """Return the commands that take an option."""
     from rlregress.cli.commands import ROWS
 
-    return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _flags(row)]
+    return [f"rlregress {row.name}" for row in ROWS if not row.raw and option in _list_flags(row)]
 
 
-def _flags(row: Row) -> set[str]:
+def _list_flags(row: Row) -> set[str]:
     return {
-        flag for param in Lazy(row).real().params for flag in (*param.opts, *param.secondary_opts)
+        flag
+        for param in Lazy(row).load_command().params
+        for flag in (*param.opts, *param.secondary_opts)
     }
 
 

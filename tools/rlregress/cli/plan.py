@@ -11,7 +11,7 @@ import typer
 from rlregress.check import cell_selection, check_run, session_planning, tier_progress
 from rlregress.check_options import CheckOptions
 from rlregress.cli import output
-from rlregress.cli.options import parse_share, takes_options, with_budget
+from rlregress.cli.options import parse_share, set_default_budget, takes_options
 from rlregress.model.planned_session import Gate
 from rlregress.report import check_report, plan_text
 
@@ -37,7 +37,7 @@ def plan(
     would detect. Trains and writes nothing. Exit code 0, or 2 if there is nothing to train.
     """
     share = None if must_detect is None else parse_share("--must-detect", must_detect)
-    show(with_budget(options), share)
+    show(set_default_budget(options), share)
 
 
 def show(options: CheckOptions, must_detect: float | None = None) -> None:
@@ -56,9 +56,9 @@ def show(options: CheckOptions, must_detect: float | None = None) -> None:
     collected = check_run.build_pytest_command(options, tiers=check_run.TIERS[:2])
     tests = tier_progress.seconds_of_tests(tuple(collected))
     nightly = [plan_text.NIGHTLY, ""] if planned.detects else []
-    for line in (*plan_text.answer(planned, workers, tests), "", *nightly):
+    for line in (*plan_text.describe_plan_briefly(planned, workers, tests), "", *nightly):
         typer.echo(line)
-    for line in plan_text.lines(planned, workers):
+    for line in plan_text.describe_plan(planned, workers):
         typer.echo(line)
     study = cell_selection.is_study(selection.cells)
     name, hint = ("runs launch", ", as docs/running.md shows") if study else ("check", "")
@@ -68,7 +68,7 @@ def show(options: CheckOptions, must_detect: float | None = None) -> None:
     plain = replace(options, seeds=0, one_look=False)
     commands = {
         request.what: check_run.build_repeat_command(
-            _proposed(plain, request.gate, planned.begun), name
+            _apply_proposal(plain, request.gate, planned.begun), name
         )
         + hint
         for request in planned.wanted
@@ -81,7 +81,7 @@ def show(options: CheckOptions, must_detect: float | None = None) -> None:
         output.print_next_steps(f"{goal}: {command}" for goal, command in commands.items())
 
 
-def _proposed(options: CheckOptions, gate: Gate, has_begun: bool) -> CheckOptions:
+def _apply_proposal(options: CheckOptions, gate: Gate, has_begun: bool) -> CheckOptions:
     """Return the options of a proposed gate, with other seeds if the session has begun."""
     # a gate that is chosen after its runs were seen would not keep its error rates
     first = check_report.CONFIRM_SEED if has_begun and not gate.chosen else options.first_seed

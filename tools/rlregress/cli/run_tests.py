@@ -36,7 +36,7 @@ def test(context: typer.Context) -> None:
     paths = [str(top / word) for word in named or _FOLDERS[:2]]
     sys.stdout.flush()
     command = [sys.executable, "-m", "pytest", *settings, *paths, *further]
-    supervised = process_tree.supervised(command, parent=os.getppid())
+    supervised = process_tree.supervise_command(command, parent=os.getppid())
     # not in this command's temporary folder, which is removed: users inspect files of failed tests
     variables = {"PYTEST_DEBUG_TEMPROOT": os.path.dirname(tempfile.gettempdir())}
     environment = {**variables, **worker_launch.worker_environment(), **suite.safe_path()}

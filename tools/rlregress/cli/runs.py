@@ -20,8 +20,8 @@ from rlregress.cli.options import (
     check_inconclusive,
     reject_options,
     replace_exit_code,
+    set_default_budget,
     takes_options,
-    with_budget,
 )
 from rlregress.cluster.slurm_arrays import Site
 from rlregress.errors import UserError
@@ -124,7 +124,7 @@ def launch(
     site = Site(tuple(sbatch or ()), _read_shell_lines(before), at_once)
     if versions is not None:
         # this process becomes the same command in the environment of those versions
-        with_versions.go(versions, open_store(options.store), sys.argv[1:])
+        with_versions.restart_with_versions(versions, open_store(options.store), sys.argv[1:])
     if waves:
         if not (local or slurm):
             raise UserError("--waves does runs; say where with --local or --slurm")
@@ -132,7 +132,7 @@ def launch(
             context, ("manifest",), "--waves chooses runs and does not take", "leave it out"
         )
         check_inconclusive(inconclusive)
-        checked = replace(with_budget(options), workers=workers, fresh_seeds=True)
+        checked = replace(set_default_budget(options), workers=workers, fresh_seeds=True)
         requested = waves_of.Waves(checked, site if slurm else None, wait)
         if dry_run:
             waves_of.dry_run(requested)
@@ -144,7 +144,7 @@ def launch(
         )
         manifest_file = many_runs.load_manifest(Path(manifest), options.store)
     else:
-        options = with_budget(options)
+        options = set_default_budget(options)
         selection = check_run.build_selection(options)
         manifest_file = many_runs.write_selected(
             selection, options.seeds, options.first_seed, options.store

@@ -101,9 +101,11 @@ def record_and_report(job: Mapping[str, Any], path: Path) -> int:
     check_file(path, "the trace")
     repeated = record_twice(job, path, current_runtime("installed"))
     if repeated.trace.failure:
-        raise UserError(f"{explain.early_end(repeated.trace)}; what came before is in {path}")
+        raise UserError(
+            f"{explain.describe_early_end(repeated.trace)}; what came before is in {path}"
+        )
     output.mark_decided()
-    for line in traces_text.recorded(repeated, path, path.stat().st_size):
+    for line in traces_text.describe_recording(repeated, path, path.stat().st_size):
         typer.echo(line)
     output.print_next_steps([next_steps.after_trace(path, repeated.repeats)])
     return 0 if repeated.repeats else 3
@@ -113,7 +115,7 @@ def compare_files(old_path: Path, new_path: Path) -> int:
     """Compare two traces and report the first difference; return 0 if equal or close, else 1."""
     traces = {path: trace_reader.load(path) for path in (old_path, new_path)}
     old, new = traces[old_path], traces[new_path]
-    same_end = _without_places(old.ending) == _without_places(new.ending)
+    same_end = _mask_places(old.ending) == _mask_places(new.ending)
     for path, trace in traces.items():
         if not trace.events and same_end:
             why = f": the training ended in {trace.ending}" if trace.failure else ""
@@ -122,7 +124,7 @@ def compare_files(old_path: Path, new_path: Path) -> int:
             )
     comparison = compared_trainings.compare_with_ends(old, new)
     first = comparison.first
-    lines = explain.comparison(comparison, old, new)
+    lines = explain.describe_comparison(comparison, old, new)
     if not same_end and (first is None or first.old is first.new is None):
         lines = [f"diverged: all {comparison.equal} events are the same, but not the end"]
     lines += [f"{path} ended in {trace.ending}" for path, trace in traces.items() if trace.failure]
@@ -134,6 +136,6 @@ def compare_files(old_path: Path, new_path: Path) -> int:
     return 1 if diverged else 0
 
 
-def _without_places(ending: str) -> str:
+def _mask_places(ending: str) -> str:
     """Return an error without files, lines and addresses, which differ between equal trainings."""
     return re.sub(r"\S+:\d+ |0x[0-9a-f]+", "", ending)

@@ -127,18 +127,18 @@ def judge(
     """
     # before hours of work; an earlier report stays until the new one is complete
     check_writable(options.report, "the report")
-    cached_folders.check()
+    cached_folders.require_writable_cache()
     started, date = time.monotonic(), report_data.format_time()
     with show_progress(options.say) as say:
-        result = cascade.run(replace(options, say=say))
+        result = cascade.judge_upgrade(replace(options, say=say))
     seconds = round(time.monotonic() - started, 1)
     title = upgrade_page.title(result)
-    facts = Facts(title, date, seconds, report_data.describe_machine(), _command(options))
+    facts = Facts(title, date, seconds, report_data.describe_machine(), _repeating_command(options))
     write(result, options.report, facts)
     output.mark_decided()
-    ci_annotations.annotate(upgrade_findings.findings(result, _repository(result)))
+    ci_annotations.annotate(upgrade_findings.list_findings(result, _find_repository(result)))
     if in_brief:
-        for line in _brief(result, options.report, facts):
+        for line in _summarise_briefly(result, options.report, facts):
             options.say(line)
         return _exit_code(result, inconclusive)
     options.say("")
@@ -146,7 +146,7 @@ def judge(
     if verbose:
         report, *script, verdict = upgrade_text.last_lines(result, options.report)
         steps = [f"next: {step}" for step in short_summary.steps(cards, screen.STEPS)]
-        text = markdown_page.text(upgrade_page.page(result, facts))
+        text = markdown_page.format_page(upgrade_page.page(result, facts))
         for line in (text, report, *steps, *script, verdict):
             options.say(line)
     else:
@@ -162,7 +162,7 @@ def _exit_code(result: Upgrade, inconclusive: str) -> int:
     return result.exit_code
 
 
-def _command(options: Options) -> str:
+def _repeating_command(options: Options) -> str:
     """Return the command that repeats the judgement."""
     words = ["rlregress", "upgrade", options.old, options.new]
     if options.script is not None:
@@ -171,7 +171,7 @@ def _command(options: Options) -> str:
     return shlex.join([*words, *option.format_arguments(options, declared)])
 
 
-def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
+def _summarise_briefly(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
     return short_summary.lines(
         facts,
         upgrade_page.cards(result, facts),
@@ -180,9 +180,9 @@ def _brief(result: Upgrade, folder: Path, facts: Facts) -> list[str]:
     )
 
 
-def _repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
+def _find_repository(result: Upgrade) -> upgrade_findings.PinnedRepository:
     """Return the repository that the command runs in, and the lines that pin the new version."""
-    top = ci_annotations.top()
+    top = ci_annotations.repository_top()
     lock = result.new.lock and files.absolute(result.new.lock)
     if lock is None or not lock.is_relative_to(top):
         return upgrade_findings.PinnedRepository(top)
@@ -201,18 +201,20 @@ def write(result: Upgrade, folder: Path, facts: Facts) -> None:
         facts: time, machine and command of the judgement.
     """
     page = upgrade_page.page(result, facts)
-    text = markdown_page.text(page)
+    text = markdown_page.format_page(page)
     data = json.dumps(upgrade_data.as_json(result), indent=1, default=str) + "\n"
-    findings = upgrade_findings.findings(result, _repository(result))
+    findings = upgrade_findings.list_findings(result, _find_repository(result))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(folder / "upgrade.json", data)
         write_atomically(folder / "upgrade.html", page.html())
-        comment = ci_formats.comment(ci_formats.UPGRADE, _brief(result, folder, facts), text)
+        comment = ci_formats.make_comment(
+            ci_formats.UPGRADE, _summarise_briefly(result, folder, facts), text
+        )
         write_atomically(folder / "upgrade.md", comment)
-        write_atomically(folder / "upgrade.xml", ci_formats.junit(result, facts.seconds))
+        write_atomically(folder / "upgrade.xml", ci_formats.format_junit(result, facts.seconds))
         sarif = json.dumps(ci_formats.build_sarif(findings), indent=1) + "\n"
         write_atomically(folder / "upgrade.sarif", sarif)
-        ci_annotations.summarise(text)
+        ci_annotations.append_summary(text)
     except OSError as error:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None

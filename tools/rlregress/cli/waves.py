@@ -65,7 +65,7 @@ def dry_run(waves: Waves) -> None:
     if wave is None:
         many_runs.print_line("no runs are left to do: the check has a verdict")
     else:
-        _submit(waves, session, wave, dry_run=True)
+        _submit_wave(waves, session, wave, dry_run=True)
 
 
 @contextmanager
@@ -103,9 +103,9 @@ def _do_wave(waves: Waves, session: Session) -> int | None:
         before = wave.number, len(wave.undone)
         remaining = len(wave.undone)
         many_runs.print_line(
-            waves_text.wave(wave.number, wave.total, len(wave.jobs), wave.cells, remaining)
+            waves_text.describe_wave(wave.number, wave.total, len(wave.jobs), wave.cells, remaining)
         )
-        code = _do(waves, session, wave)
+        code = _do_runs_of_wave(waves, session, wave)
         if code is not None:
             return code
         following = build_next_wave(session)
@@ -117,20 +117,20 @@ def _do_wave(waves: Waves, session: Session) -> int | None:
     return None
 
 
-def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
+def _do_runs_of_wave(waves: Waves, session: Session, wave: Wave) -> int | None:
     """Do the runs of a wave, or submit them and wait if requested.
 
     Returns:
         An exit code that ends the command; None to continue with the next wave.
     """
     if waves.site is not None:
-        _submit(waves, session, wave)
+        _submit_wave(waves, session, wave)
         if not waves.wait:
             many_runs.print_line(
                 f"wave {wave.number} is not done; run the command again for the verdict"
             )
             return run_one.RESUMABLE
-        _wait(session, wave)
+        _wait_for_wave(session, wave)
         return None
     done = {job.name for job in wave.jobs} - {job.name for job in wave.undone}
     manifest = run_selection.write_wave_manifest(wave, session)
@@ -141,7 +141,7 @@ def _do(waves: Waves, session: Session, wave: Wave) -> int | None:
     return code or None
 
 
-def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
+def _submit_wave(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -> None:
     def list_done() -> set[str]:
         # records are read, not only listed: the run of a damaged record is done again
         return {job.name for job in wave.jobs if session.store.find_record(job) is not None}
@@ -151,7 +151,7 @@ def _submit(waves: Waves, session: Session, wave: Wave, dry_run: bool = False) -
     many_runs.submit_to_slurm(manifest, session.store, site, dry_run, list_done)
 
 
-def _wait(session: Session, wave: Wave) -> None:
+def _wait_for_wave(session: Session, wave: Wave) -> None:
     """Wait until the runs of a wave are done, or no more of them are in Slurm's queue."""
     names = {job.name for job in wave.undone}
     queue_read_at = time.monotonic()

@@ -47,12 +47,12 @@ def find_environment(versions: str, store: Store) -> Runtime:
         for folder in (store.folder, environments_folder):
             _check_owner(folder)
         os.environ[cached_folders.CACHE_VARIABLE] = str(environments_folder)
-    _, version = resolved.with_versions(base, new_request, concerned, _say)
-    prepared = prepared_versions.prepare_version(version, concerned, _say)
+    _, version = resolved.resolve_versions(base, new_request, concerned, _print_line)
+    prepared = prepared_versions.prepare_version(version, concerned, _print_line)
     _, *remaining_lines = prepared.lines
     origin = f"{prepared.how}{', made before' if prepared.cached else ''}"
     place = prepared.runtime.paths[0] if prepared.how == "overlay" else prepared.runtime.python
-    _say("\n".join([f"with {new_request.text} ({origin}): {place}", *remaining_lines]))
+    _print_line("\n".join([f"with {new_request.text} ({origin}): {place}", *remaining_lines]))
     return prepared.runtime
 
 
@@ -74,7 +74,7 @@ def _check_owner(folder: Path) -> None:
         )
 
 
-def go(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
+def restart_with_versions(versions: str, store: Store, arguments: Sequence[str]) -> NoReturn:
     """Replace this process by the same command with other versions.
 
     Args:
@@ -101,5 +101,5 @@ def _remove_option(arguments: Sequence[str]) -> list[str]:
     return remaining
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     print(line, flush=True)

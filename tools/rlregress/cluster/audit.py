@@ -38,7 +38,7 @@ def _read_records(
                 )
 
 
-def _protocol_difference(job: Job) -> str:
+def _describe_protocol_difference(job: Job) -> str:
     """Describe how the protocol of a run differs from that of its budget; empty if it does not."""
     try:
         budget_protocol = load_budget(job.cell.budget).protocol(job.cell.algorithm)
@@ -65,14 +65,14 @@ def verify_store(store: Store, manifest: Manifest | None) -> Audit:
         records += 1
         failed += content["status"] == "failed"
         intact.add(job.name)
-        if reason := _protocol_difference(job):
+        if reason := _describe_protocol_difference(job):
             not_as_budget[f"{job.cell.id}: {reason}"] += 1
         counters = counters_by_cell.setdefault(
             job.cell.id, {"versions": Counter(), "machines": Counter()}
         )
         counters["versions"][", ".join(f"{k} {v}" for k, v in sorted(job.versions.items()))] += 1
         if content["platform"]:
-            counters["machines"][machine.text(content["platform"])] += 1
+            counters["machines"][machine.format_machine(content["platform"])] += 1
     # one sentence for each difference, not for each of perhaps thousands of runs
     wrong = [f"{reason} (runs: {number})" for reason, number in not_as_budget.items()]
     wrong += [
@@ -106,10 +106,12 @@ def merge_stores(sources: Sequence[Store], target: Store) -> Merged:
             source, sorted(source.list_contents().done), damaged
         ):
             existing = target.find_record(job)
-            if existing is None or run_record.outcome(existing) != run_record.outcome(content):
+            if existing is None or run_record.drop_circumstances(
+                existing
+            ) != run_record.drop_circumstances(content):
                 origin = content.get("attempt") or {}
                 # a duplicate is named after its attempt
-                name = origin.get("id") or run_record.checksum(content).replace(":", "-")
+                name = origin.get("id") or run_record.compute_checksum(content).replace(":", "-")
                 if target.put_record(job, content, name):
                     new += 1
                 else:

@@ -21,7 +21,7 @@ from typing import Annotated, Any, BinaryIO, NamedTuple
 from pydantic import Field
 
 from rlregress import datafiles, files
-from rlregress.datafiles import Count, expected
+from rlregress.datafiles import Count, expect_value
 from rlregress.errors import UserError
 from rlregress.training.cell import Job
 
@@ -54,10 +54,12 @@ class ManifestRun(NamedTuple):
 
 @dataclass(frozen=True)
 class _Header:
-    schema: Annotated[int, expected(str(SCHEMA), lambda schema: schema == SCHEMA)]
+    schema: Annotated[int, expect_value(str(SCHEMA), lambda schema: schema == SCHEMA)]
     runs: Count
     width: Annotated[int, Field(ge=_SHORTEST_LINE, le=_LONGEST_LINE)]
-    digest: Annotated[str, expected("64 digits of a digest", re.compile("[0-9a-f]{64}").fullmatch)]
+    digest: Annotated[
+        str, expect_value("64 digits of a digest", re.compile("[0-9a-f]{64}").fullmatch)
+    ]
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"

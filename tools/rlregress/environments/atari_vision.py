@@ -48,7 +48,9 @@ class _Passed(NamedTuple):
     inputs: torch.Tensor
 
 
-def _passed(module: torch.nn.Module, query: Callable[[], torch.Tensor]) -> list[_Passed]:
+def _list_passed_layers(
+    module: torch.nn.Module, query: Callable[[], torch.Tensor]
+) -> list[_Passed]:
     """The layers with weights in the order in which they are used, and what entered each."""
     passed: list[_Passed] = []
 
@@ -70,7 +72,10 @@ def _passed(module: torch.nn.Module, query: Callable[[], torch.Tensor]) -> list[
 
 def entering(vision: Vision) -> np.ndarray:
     """Return [first input of the policy, of the value] in the corner of the newest picture."""
-    ways = (_passed(vision.module, vision.logits), _passed(vision.module, vision.value))
+    ways = (
+        _list_passed_layers(vision.module, vision.logits),
+        _list_passed_layers(vision.module, vision.value),
+    )
     # the newest picture is the last channel
     return np.array([float(way[0].inputs[0, -1, 0, 0]) for way in ways], dtype=np.float64)
 
@@ -82,9 +87,9 @@ def activations(vision: Vision) -> np.ndarray:
     behind it, when half of its units say -2 and half 3; the difference of two logits whose layer
     says -2 and 3; the value whose layer says -2].
     """
-    with _saying(vision):
+    with _say_below_and_above(vision):
         numbers: list[float] = []
-        for _, inputs in _passed(vision.module, vision.logits)[1:5]:
+        for _, inputs in _list_passed_layers(vision.module, vision.logits)[1:5]:
             numbers += [float(inputs.min()), float(inputs.max())]
         numbers += [float("nan")] * (8 - len(numbers))
         logits = vision.logits().detach()
@@ -93,9 +98,11 @@ def activations(vision: Vision) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _saying(vision: Vision) -> Iterator[None]:
+def _say_below_and_above(vision: Vision) -> Iterator[None]:
     """Every layer says BELOW and ABOVE in turn, whatever enters it; afterwards all is as before."""
-    all_layers = _passed(vision.module, vision.logits) + _passed(vision.module, vision.value)
+    all_layers = _list_passed_layers(vision.module, vision.logits) + _list_passed_layers(
+        vision.module, vision.value
+    )
     before = [
         (p, p.detach().clone()) for layer, _ in all_layers for p in (layer.weight, layer.bias)
     ]
@@ -117,7 +124,7 @@ def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
     return {number for number, gradient in enumerate(gradients) if gradient is not None}
 
 
-def used_pixels(vision: Vision) -> np.ndarray:
+def count_used_pixels(vision: Vision) -> np.ndarray:
     """Parameters that a gradient reaches: [from policy and value, policy only, value only]."""
     parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
     policy = _count(parameters, vision.logits())
@@ -129,7 +136,7 @@ def used_pixels(vision: Vision) -> np.ndarray:
 
 def sizes(vision: Vision) -> np.ndarray:
     """Return [channels, kernel, stride of three convolutions, hidden units] of the policy."""
-    hidden = [layer for layer, _ in _passed(vision.module, vision.logits)][:-1]
+    hidden = [layer for layer, _ in _list_passed_layers(vision.module, vision.logits)][:-1]
     dimensions: list[float] = []
     convolutions = [layer for layer in hidden if isinstance(layer, torch.nn.Conv2d)]
     for layer in convolutions[:3]:

@@ -18,7 +18,7 @@ from rlregress import datafiles, frameworks, suite
 from rlregress.catalogue import registry
 from rlregress.catalogue.implementation import expectations_path
 from rlregress.datafiles import Text, one_of
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.model.fault_results import (
     BEHAVIOR,
     DETAILS,
@@ -64,7 +64,7 @@ def _file_model(instrument: str) -> Any:
     return make_dataclass("File", fields, frozen=True)
 
 
-def _read(path: Path, instrument: str) -> list[Fault]:
+def _read_table(path: Path, instrument: str) -> list[Fault]:
     return [Fault(**vars(table)) for table in datafiles.read(path, _file_model(instrument)).fault]
 
 
@@ -78,20 +78,22 @@ def load(instrument: str, framework_names: Sequence[str]) -> list[Fault]:
         return [
             replace(fault, framework=name)
             for name in framework_names
-            for fault in _detail_faults(name)
+            for fault in _load_detail_faults(name)
         ]
     path = suite.baselines() / "faults" / f"{instrument}.toml"
-    faults = [fault for fault in _read(path, instrument) if fault.framework in framework_names]
-    return [fault if fault.file else _fault_by_name(fault) for fault in faults]
+    faults = [
+        fault for fault in _read_table(path, instrument) if fault.framework in framework_names
+    ]
+    return [fault if fault.file else _resolve_change(fault) for fault in faults]
 
 
-def _detail_faults(framework: str) -> list[Fault]:
+def _load_detail_faults(framework: str) -> list[Fault]:
     path = expectations_path(frameworks.get(framework))
     files = datafiles.list_files(path, "*.toml") if path.is_dir() else [path]
-    return [fault for file in files for fault in _read(file, DETAILS)]
+    return [fault for file in files for fault in _read_table(file, DETAILS)]
 
 
-def _fault_by_name(fault: Fault) -> Fault:
+def _resolve_change(fault: Fault) -> Fault:
     """Return the fault with the change of the detail's fault of the same name."""
     same = select_faults(DETAILS, [fault.framework], [fault.name])[0]
     return replace(same, algorithm=fault.algorithm)
@@ -133,12 +135,12 @@ def select_faults(
     for name in algorithms:
         if name not in known_algorithms:
             raise UserError(
-                f"there is no fault of algorithm '{name}'; {nearest(name, known_algorithms)}"
+                f"there is no fault of algorithm '{name}'; {suggest_names(name, known_algorithms)}"
             )
     names = sorted({fault.name for fault in faults})
     for name in only:
         if name not in names:
-            raise UserError(f"unknown fault '{name}'; {nearest(name, names)}")
+            raise UserError(f"unknown fault '{name}'; {suggest_names(name, names)}")
     remaining = [
         fault
         for fault in faults
@@ -146,5 +148,5 @@ def select_faults(
     ]
     if instrument == RETURNS and not remaining:
         requested = ", ".join([*framework_names, *algorithms, *only])
-        raise UserError(f"no fault fits all of {requested}; {nearest('', names)}")
+        raise UserError(f"no fault fits all of {requested}; {suggest_names('', names)}")
     return remaining

@@ -61,7 +61,7 @@ def run_injected(
         subprocess.TimeoutExpired: it was ended.
     """
     with inject_fault(fault) as environment:
-        return process_tree.run(
+        return process_tree.run_supervised(
             [sys.executable, *arguments],
             timeout=patience,
             cwd=suite.workplace(),

@@ -64,7 +64,7 @@ def list_edits(text: str) -> tuple[tuple[str, Edit], ...]:
     edits_by_result: dict[tuple[int, bytes], tuple[str, Edit]] = {}
     for function in source.parse(text).functions:
         node = nodes.get((function.name.rpartition(".")[2], function.last))
-        for edit in _edits_of_function(node, rows) if node is not None else ():
+        for edit in _list_edits_of_function(node, rows) if node is not None else ():
             result = edit.line, _apply_edit(rows[edit.line - 1], edit)
             edits_by_result[result] = function.name, edit
     return tuple(sorted(edits_by_result.values(), key=lambda item: item[1].line))
@@ -80,7 +80,7 @@ def build_mutant(file: str, function: str, edit: Edit, text: str) -> Mutant | No
     row = rows[edit.line - 1]
     changed = _apply_edit(row, edit)
     new_text = b"\n".join([*rows[: edit.line - 1], changed, *rows[edit.line :]]).decode()
-    if changed == row or not _compiles(new_text):
+    if changed == row or not _does_compile(new_text):
         return None
     old, new = row.decode().strip(), changed.decode().strip()
     return Mutant(
@@ -98,7 +98,7 @@ def _apply_edit(row: bytes, edit: Edit) -> bytes:
     return row[: edit.start] + edit.new.encode() + row[edit.end :]
 
 
-def _compiles(text: str) -> bool:
+def _does_compile(text: str) -> bool:
     try:
         compile(text, "<mutant>", "exec")
     except (SyntaxError, ValueError):
@@ -106,22 +106,22 @@ def _compiles(text: str) -> bool:
     return True
 
 
-def _edits_of_function(function: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
+def _list_edits_of_function(function: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     for statement in getattr(function, "body", []):
-        yield from _edits_below(statement, rows)
+        yield from _list_edits_below(statement, rows)
 
 
-def _edits_below(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
+def _list_edits_below(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if _only_reports(node):
         return
-    yield from _edits_of_node(node, rows)
+    yield from _list_edits_of_node(node, rows)
     for name, value in ast.iter_fields(node):
         # a type is not computed with
         if name in ("annotation", "returns", "type_comment", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, ast.AST) and not isinstance(child, ast.arguments):
-                yield from _edits_below(child, rows)
+                yield from _list_edits_below(child, rows)
 
 
 def _only_reports(node: ast.AST) -> bool:
@@ -144,7 +144,7 @@ def _calls_reporting(node: ast.AST) -> bool:
     return any(name in text for name in _REPORTING_NAMES)
 
 
-def _edits_of_node(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
+def _list_edits_of_node(node: ast.AST, rows: Sequence[bytes]) -> Iterator[Edit]:
     if isinstance(node, ast.Compare):
         values = [node.left, *node.comparators]
         for operator, operand, next_operand in zip(node.ops, values, values[1:], strict=False):

@@ -26,11 +26,11 @@ _TOKEN = re.compile(r"\d+\.\d+|\w+|[^\w\s]")
 
 
 @cache
-def _faults(framework: str) -> tuple[Fault, ...]:
+def _load_faults(framework: str) -> tuple[Fault, ...]:
     return tuple(fault_tables.load(DETAILS, [framework]))
 
 
-def _candidates(implementation: Implementation) -> list[Fault]:
+def _list_candidates(implementation: Implementation) -> list[Fault]:
     """Return the recorded lines that decide the detail, each as the fault that changes it."""
     documented = implementation.documented
     if documented is not None and documented.code:
@@ -39,17 +39,17 @@ def _candidates(implementation: Implementation) -> list[Fault]:
         return [Fault(name=documented.id, file=file, old=fragment)]
     return [
         fault
-        for fault in _faults(implementation.adapter.name)
+        for fault in _load_faults(implementation.adapter.name)
         if implementation.detail.id in fault.turns and implementation.scope in fault.scopes
     ]
 
 
 def find_deciding_line(implementation: Implementation) -> SourceLine | None:
     """Return the line that decides the detail; None if no recorded line is in this version."""
-    return next(_unchanged_lines(implementation, _candidates(implementation)), None)
+    return next(_find_unchanged_lines(implementation, _list_candidates(implementation)), None)
 
 
-def _unchanged_lines(
+def _find_unchanged_lines(
     implementation: Implementation, candidates: Iterable[Fault]
 ) -> Iterator[SourceLine]:
     """Yield the recorded lines that this version still has."""
@@ -57,7 +57,7 @@ def _unchanged_lines(
         location = find_line(implementation.adapter, fault.file, fault.old, fault.occurrence)
         if location is not None:
             path, number = location
-            yield _line(fault, path.read_text(encoding="utf-8"), number)
+            yield _make_source_line(fault, path.read_text(encoding="utf-8"), number)
 
 
 class LinesAtFault(NamedTuple):
@@ -83,27 +83,31 @@ def find_lines_at_fault(implementation: Implementation, variant: str | None) -> 
     """
     # a change that gives this variant is likelier than any other
     variant_name = variant or ""
-    candidates = sorted(_candidates(implementation), key=lambda fault: fault.finds != variant_name)
-    texts = [(fault, text) for fault in candidates if (text := _text(implementation, fault))]
+    candidates = sorted(
+        _list_candidates(implementation), key=lambda fault: fault.finds != variant_name
+    )
+    texts = [
+        (fault, text) for fault in candidates if (text := _read_changed_file(implementation, fault))
+    ]
     for fault, text in texts:
         is_changed = fault.occurrence or fault.old not in text
         if is_changed and fault.new and fault.finds == variant_name and text.count(fault.new) == 1:
             number = text.partition(fault.new)[0].count("\n") + 1
-            line = _line(fault, text, number)
+            line = _make_source_line(fault, text, number)
             return LinesAtFault([line], _first_line(fault.old), is_known=True)
     for fault, text in texts:
         if fault.old not in text and (number := _find_most_similar(text, _first_line(fault.old))):
-            return LinesAtFault([_line(fault, text, number)], _first_line(fault.old))
+            return LinesAtFault([_make_source_line(fault, text, number)], _first_line(fault.old))
     likely = [fault for fault in candidates if fault.finds == variant_name] or candidates
-    return LinesAtFault(list(dict.fromkeys(_unchanged_lines(implementation, likely))))
+    return LinesAtFault(list(dict.fromkeys(_find_unchanged_lines(implementation, likely))))
 
 
-def _text(implementation: Implementation, fault: Fault) -> str:
+def _read_changed_file(implementation: Implementation, fault: Fault) -> str:
     path = implementation.adapter.code.locate(fault.file)
     return path.read_text(encoding="utf-8") if path is not None else ""
 
 
-def _line(fault: Fault, text: str, number: int) -> SourceLine:
+def _make_source_line(fault: Fault, text: str, number: int) -> SourceLine:
     return SourceLine(file=fault.file, line=number, text=text.splitlines()[number - 1].strip())
 
 
@@ -151,7 +155,7 @@ def locate_line_at_fault(implementation: Implementation, variant: str | None) ->
     locate = implementation.adapter.code.locate
     for line in find_lines_at_fault(implementation, variant).lines[:1]:
         return f"{locate(line.file)}:{line.line}: {line.text}"
-    for fault in _candidates(implementation):
+    for fault in _list_candidates(implementation):
         if (path := locate(fault.file)) is not None:
             return f"{path} no longer has the line that decided it: {_first_line(fault.old)}"
     return ""

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import EntryPoint
 
 from rlregress import files
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.adapter_errors import name_errors
 from rlregress.frameworks.base import Adapter
 from rlregress.probing import installed_metadata
@@ -19,11 +19,11 @@ ENTRY_POINT_GROUP = "rlregress.frameworks"
 
 def names() -> list[str]:
     """Names of all known frameworks, installed or not, sorted."""
-    return sorted(_own() | set(installed_metadata.entry_points(ENTRY_POINT_GROUP)))
+    return sorted(_list_own_names() | set(installed_metadata.entry_points(ENTRY_POINT_GROUP)))
 
 
 @cache
-def _own() -> frozenset[str]:
+def _list_own_names() -> frozenset[str]:
     # a folder is an adapter; a file serves them all
     return frozenset(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
@@ -41,14 +41,14 @@ def get(name: str) -> Adapter:
             raise UserError(f"'{name}@' names no copy; expected {name}@<version>, or {name}")
         return get(name).at(label)
     if name not in names():
-        raise UserError(f"unknown framework '{name}'; {_meant(name)}")
+        raise UserError(f"unknown framework '{name}'; {_suggest_name(name)}")
     third_party = installed_metadata.entry_points(ENTRY_POINT_GROUP)
     if name in third_party:
-        return _load(third_party[name])
+        return _load_adapter(third_party[name])
     return importlib.import_module(f"{__name__}.{name}").ADAPTER
 
 
-def _load(point: EntryPoint) -> Adapter:
+def _load_adapter(point: EntryPoint) -> Adapter:
     """Return the adapter that an entry point of another party names."""
     module = point.value.partition(":")[0]
     expected = f"'{point.value}' to be the adapter of the framework '{point.name}'"
@@ -61,7 +61,7 @@ def _load(point: EntryPoint) -> Adapter:
     return adapter
 
 
-def _meant(name: str) -> str:
+def _suggest_name(name: str) -> str:
     """Which framework a name may stand for: one has the name of its package, too."""
     for known_name in names():
         adapter = get(known_name)
@@ -70,7 +70,7 @@ def _meant(name: str) -> str:
         spelt = {word.lower().replace("-", "_") for word in words}
         if name.lower().replace("-", "_") in spelt:
             return f"'{name}' is named '{known_name}' here"
-    return nearest(name, names())
+    return suggest_names(name, names())
 
 
 def use_checkout(adapter: Adapter, folder: str) -> None:

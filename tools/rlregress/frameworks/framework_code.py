@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rlregress.errors import UserError
 from rlregress.missing_packages import MissingPackage
-from rlregress.model.extra_packages import not_installed
+from rlregress.model.extra_packages import explain_installation
 from rlregress.probing import installed_metadata
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Code:
         except importlib.metadata.PackageNotFoundError as error:
             raise MissingPackage(
                 f"{self._framework.title} cannot be tested: "
-                f"{not_installed(error.args[0], self._extra)}"
+                f"{explain_installation(error.args[0], self._extra)}"
             ) from None
 
     def version(self) -> str:
@@ -88,13 +88,13 @@ class Code:
 
     def folders(self) -> Sequence[str]:
         """The folders of the code under test."""
-        return _folders(self._framework.modules)
+        return _list_folders(self._framework.modules)
 
     def probed_folders(self) -> Sequence[str]:
         """The folders of the code under test, and of what it extends."""
-        return [*self.folders(), *_folders(self._framework.beneath)]
+        return [*self.folders(), *_list_folders(self._framework.beneath)]
 
 
-def _folders(modules: Sequence[str]) -> list[str]:
+def _list_folders(modules: Sequence[str]) -> list[str]:
     specs = [importlib.util.find_spec(module) for module in modules]
     return [f for spec in specs if spec for f in spec.submodule_search_locations or ()]

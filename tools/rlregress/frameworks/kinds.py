@@ -41,7 +41,7 @@ def _call_checked(
 
     An error of a training is a result. A table is read before anything is measured.
     """
-    name, returned_type = described.__name__, _returned_type(described)
+    name, returned_type = described.__name__, _return_type(described)
     is_table = get_origin(returned_type) is Mapping
     table = name_errors(module, f"{name}() to return a table", Unsupported)
     with table if is_table else nullcontext():
@@ -56,7 +56,7 @@ def _call_checked(
 
 
 @cache
-def _returned_type(described: Callable[..., Any]) -> Any:
+def _return_type(described: Callable[..., Any]) -> Any:
     return inspect.get_annotations(described, eval_str=True)["return"]
 
 
@@ -88,7 +88,7 @@ class Kind:
     def __bool__(self) -> bool:
         return self._module is not None
 
-    def _missing(self, function: str) -> Unsupported:
+    def _make_unsupported(self, function: str) -> Unsupported:
         return Unsupported(f"the adapter of {self._title} has no {function}")
 
 
@@ -100,7 +100,7 @@ class Observe(Kind):
 
         Each module of the package ``observe`` has a table, with the scope "library" by default.
         """
-        return families.probes_of(self._package) if self._package else {}
+        return families.list_probes(self._package) if self._package else {}
 
     def absent(self) -> Mapping[str, str]:
         """Return the details and whole families that this framework lacks, each with the reason.
@@ -108,7 +108,7 @@ class Observe(Kind):
         Without the function, the tables ``ABSENT`` of a package and of its modules.
         """
         own = getattr(self._module, "ABSENT", {})
-        return {**(families.absent_in(self._package) if self._package else {}), **own}
+        return {**(families.list_absent(self._package) if self._package else {}), **own}
 
     @property
     def _package(self) -> str:
@@ -121,7 +121,7 @@ class Observe(Kind):
         Returns:
             A ``rlregress.environments.atari_play.Player``.
         """
-        raise self._missing("play_atari")
+        raise self._make_unsupported("play_atari")
 
 
 class Train(Kind):
@@ -129,7 +129,7 @@ class Train(Kind):
 
     def train(self, request: TrainingRequest) -> Trained:
         """Train as a user does, and return the agent."""
-        raise self._missing("train")
+        raise self._make_unsupported("train")
 
     def no_resume_reason(self) -> str:
         """Why a training that was stopped begins anew, one clause.
@@ -150,7 +150,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has no such way to go on.
         """
-        raise self._missing("train_and_resume")
+        raise self._make_unsupported("train_and_resume")
 
     def train_seeded(self, request: Any) -> Trained:
         """Train DQN or DDPG, each source of chance with its own seed.
@@ -161,13 +161,13 @@ class Train(Kind):
         Raises:
             Unsupported: the framework, in this version, has no such algorithm.
         """
-        raise self._missing("train_seeded")
+        raise self._make_unsupported("train_seeded")
 
     def sources_of_chance(self) -> Mapping[str, str]:
         """Return how each source of chance, as in ``seeded_training.Seeds``, is drawn and set
         apart.
         """
-        raise self._missing("sources_of_chance")
+        raise self._make_unsupported("sources_of_chance")
 
     def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
         """Train, and return what the algorithm stored.
@@ -182,7 +182,7 @@ class Train(Kind):
             environments: copies from ``make_env``, side by side in the framework's own vectorised
                 environment.
         """
-        raise self._missing("transitions")
+        raise self._make_unsupported("transitions")
 
     def minibatches(
         self, request: TrainingRequest, environments: int, around: TrainingVariant
@@ -200,7 +200,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has nothing of the kind.
         """
-        raise self._missing("minibatches")
+        raise self._make_unsupported("minibatches")
 
     def running_statistics(self, request: TrainingRequest, environments: int) -> RunningStatistics:
         """Train with the framework's own normalisation of observations around the environments.
@@ -215,7 +215,7 @@ class Train(Kind):
         Raises:
             Unsupported: the framework has no normalisation, or none that can be looked into.
         """
-        raise self._missing("running_statistics")
+        raise self._make_unsupported("running_statistics")
 
     def trainings(self) -> Mapping[str, TraceTraining]:
         """Built-in trainings for traces, by title: "<algorithm>" or "<algorithm> <scenario>".
@@ -249,7 +249,7 @@ class Read(Kind):
         that a scope does not have, or whose value is not in the installed package, is left out.
         A cell that cannot be read is a ``families.Unread``.
         """
-        raise self._missing("defaults")
+        raise self._make_unsupported("defaults")
 
     def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """As ``defaults``, but all arguments in the framework's own names, and none documented.
@@ -260,7 +260,7 @@ class Read(Kind):
 
     def parameter_names(self) -> Mapping[tuple[str, str], Mapping[str, str]]:
         """Return the framework's own names: (algorithm, scope) -> hyperparameter -> name."""
-        raise self._missing("parameter_names")
+        raise self._make_unsupported("parameter_names")
 
     def applied(self, algorithm: str, hyperparameters: Mapping[str, Any]) -> Mapping[str, Any]:
         """Build an agent with a hyperparameter set, and read its settings.
@@ -269,7 +269,7 @@ class Read(Kind):
             UserError: the framework cannot be set to it; names every hyperparameter that it cannot
                 take. A hyperparameter is never dropped silently.
         """
-        raise self._missing("applied")
+        raise self._make_unsupported("applied")
 
 
 class Load(Kind):

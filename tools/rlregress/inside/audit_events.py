@@ -16,14 +16,14 @@ _listeners: dict[str, tuple[Listener, ...]] = {}
 _is_installed = False
 
 
-def listen(listener: Listener, *events: str) -> Callable[[], None]:
+def listen_to_events(listener: Listener, *events: str) -> Callable[[], None]:
     """Call a listener at each of these events; return a function that ends this."""
     global _is_installed
     for event in events:
         _listeners[event] = (*_listeners.get(event, ()), listener)
     if not _is_installed:
         _is_installed = True
-        sys.addaudithook(_audit)
+        sys.addaudithook(_call_listeners)
 
     def stop() -> None:
         for event in events:
@@ -32,6 +32,6 @@ def listen(listener: Listener, *events: str) -> Callable[[], None]:
     return stop
 
 
-def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+def _call_listeners(event: str, arguments: tuple[Any, ...]) -> None:
     for listener in _listeners.get(event, ()):
         listener(event, arguments)

@@ -30,9 +30,9 @@ from rlregress.inside import events, lines, loading, process_tree, recorder, tra
 PATIENCE = 300
 
 
-def prepare(job: dict[str, Any]) -> None:
+def import_shared_modules(job: dict[str, Any]) -> None:
     """Import everything that the trainings share, so that each child has it."""
-    loading.watch()
+    loading.watch_loading()
     import torch
 
     from rlregress import frameworks
@@ -44,13 +44,13 @@ def prepare(job: dict[str, Any]) -> None:
     folders: tuple[str, ...] = ()
     try:
         folders = tuple(adapter.code.folders())
-        other_folders = trace_worker.roots_of(job.get("moved", []))
+        other_folders = trace_worker.find_package_folders(job.get("moved", []))
         with contextlib.ExitStack() as stack:
             if job.get("imports"):
                 places = events.Places([*folders, *other_folders])
-                stack.enter_context(lines.noting_imports(places))
+                stack.enter_context(lines.note_imports(places))
             # every recorder reads all adapters, which are imported here once
-            recorder.named_by_adapters()
+            recorder.list_methods_of_adapters()
             adapter.trace_trainings()
             adapter.train.warm_up()
     except Exception:  # each training fails with the same error
@@ -58,7 +58,7 @@ def prepare(job: dict[str, Any]) -> None:
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if file:
-            events.paths_of(file)
+            events.both_paths(file)
             if any(file.startswith(folder) for folder in folders):
                 source.parse_file(file)
     # the collector need not look at any of this again
@@ -66,7 +66,7 @@ def prepare(job: dict[str, Any]) -> None:
     gc.freeze()
 
 
-def _child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
+def _run_child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
     signal.alarm(job.get("patience", PATIENCE))
     # the input is of the parent
@@ -99,23 +99,23 @@ def main(arguments: list[str]) -> int:
             os.chdir(os.path.dirname(path))
         if jobs and jobs[0].get("script"):
             # each child imports what the script does
-            recorder.named_by_adapters()
+            recorder.list_methods_of_adapters()
         elif jobs and not number:
-            prepare(jobs[0])
-        forked(jobs, trace_worker.record)
+            import_shared_modules(jobs[0])
+        fork_trainings(jobs, trace_worker.record_job)
     return 0
 
 
-def forked(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], Any]) -> int:
+def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], Any]) -> int:
     """Do the work of each training in a separate child; return 0 when all were tried."""
     for job in jobs:
         start = time.perf_counter()
         sys.stdout.flush()
         # a training that was ended leaves the workers of its vector environment behind
-        with process_tree.children_ended():
+        with process_tree.end_children():
             child = os.fork()
             if not child:
-                _child(job, work)
+                _run_child(job, work)
             _, status = os.waitpid(child, 0)
         if status == 0:
             os.unlink(job["output"] + ".error")

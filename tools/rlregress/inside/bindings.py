@@ -56,7 +56,7 @@ class Binding(NamedTuple):
     value: Any
 
 
-def names(piece: str, texts: Sequence[str]) -> set[str]:
+def find_names_with_other_values(piece: str, texts: Sequence[str]) -> set[str]:
     """Return names whose values differ between the texts, and those computed from them.
 
     Of a module also attributes of its classes that are made of its names.
@@ -67,16 +67,16 @@ def names(piece: str, texts: Sequence[str]) -> set[str]:
     """
     if not piece.startswith((MODULE, BODY)):
         return set()
-    differing = _differing(piece, texts)
+    differing = _find_differing_names(piece, texts)
     if piece == MODULE:
-        for kind in _classes(texts[0]):
-            differing = differing | _following(f"{BODY}{kind}", texts, differing)
+        for kind in _list_classes(texts[0]):
+            differing = differing | _find_computed_names(f"{BODY}{kind}", texts, differing)
     return differing
 
 
-def _differing(piece: str, texts: Sequence[str]) -> set[str]:
-    bodies = [_body(text, piece) for text in texts]
-    by_name = [_by_name(body) for body in bodies]
+def _find_differing_names(piece: str, texts: Sequence[str]) -> set[str]:
+    bodies = [_list_top_statements(text, piece) for text in texts]
+    by_name = [_group_by_bound_name(body) for body in bodies]
     # not what Python itself reads, such as __all__
     own_names = {
         n
@@ -85,24 +85,26 @@ def _differing(piece: str, texts: Sequence[str]) -> set[str]:
         if not (n.startswith("__") and n.endswith("__"))
     }
     differing = {name for name in own_names if by_name[0].get(name) != by_name[1].get(name)}
-    return differing | _following(piece, texts, differing)
+    return differing | _find_computed_names(piece, texts, differing)
 
 
-def _following(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
+def _find_computed_names(piece: str, texts: Sequence[str], names_: set[str]) -> set[str]:
     """Return names that statements of a piece make of others."""
-    statements = [inner_statement for text in texts for inner_statement in _body(text, piece)]
+    statements = [
+        inner_statement for text in texts for inner_statement in _list_top_statements(text, piece)
+    ]
     bound: set[str] = set()
     before = -1
     while len(bound) != before:
         before = len(bound)
         for statement in statements:
-            if _reads(statement) & (names_ | bound):
-                bound |= _binds(statement)
+            if _list_read_names(statement) & (names_ | bound):
+                bound |= _list_bound_names(statement)
     return bound
 
 
-def _classes(text: str) -> list[str]:
-    body = methods.class_body(text, "")
+def _list_classes(text: str) -> list[str]:
+    body = methods.find_class_body(text, "")
     return [statement.name for statement in body if isinstance(statement, ast.ClassDef)]
 
 
@@ -114,10 +116,10 @@ def find_other_bindings(
     Raises:
         Misfit: a value cannot be had here, or not reverted.
     """
-    differing = _differing(piece, texts)
+    differing = _find_differing_names(piece, texts)
     bindings, then = _find_in_piece(module, piece, texts, differing, {})
-    for kind in _classes(texts[0]) if piece == MODULE else ():
-        following = _following(f"{BODY}{kind}", texts, differing)
+    for kind in _list_classes(texts[0]) if piece == MODULE else ():
+        following = _find_computed_names(f"{BODY}{kind}", texts, differing)
         if following:
             bindings += _find_in_piece(module, f"{BODY}{kind}", texts, following, then)[0]
     try:
@@ -135,24 +137,24 @@ def _find_in_piece(
     Args:
         variables: what names of the module are where the second text is run.
     """
-    kind = _class_of(piece)
+    kind = _class_name(piece)
     owner: Any = methods.find_class(module, kind) if kind else module
     fields = differing.intersection(getattr(owner, "__dataclass_fields__", ()))
     for name in sorted(differing):
-        why = _unplaceable(name, [methods.class_body(text, kind) for text in texts])
+        why = _explain_unbindable(name, [methods.find_class_body(text, kind) for text in texts])
         if why:
             raise Misfit(f"{name} of {piece} cannot be reverted: {why}")
     now, then = (
-        _values(module, owner, piece, text, differing, before)
+        _compute_values(module, owner, piece, text, differing, before)
         for text, before in zip(texts, ({}, variables), strict=False)
     )
     bindings: list[Binding] = []
     if isinstance(owner, enum.EnumMeta):
-        return list(_member_values(owner, differing, now, then)), then
+        return list(_bind_enum_members(owner, differing, now, then)), then
     if fields and _is_called_at_import(texts[0], owner.__name__):
         raise Misfit(f"the import makes instances of {owner.__name__}, which hold its defaults")
     if fields:
-        bindings += _field_defaults(
+        bindings += _bind_field_defaults(
             owner, {name: (now.get(name), then.get(name)) for name in fields}
         )
     for name in sorted(differing - fields):
@@ -167,12 +169,12 @@ def _find_in_piece(
         bindings.append(Binding(owner, name, value))
         if owner is module and present is not _ABSENT:
             bindings += [
-                Binding(*importer, value) for importer in _importers(module, name, present)
+                Binding(*importer, value) for importer in _find_importers(module, name, present)
             ]
     return bindings, then
 
 
-def _member_values(
+def _bind_enum_members(
     owner: enum.EnumMeta, differing: set[str], now: Mapping[str, Any], then: Mapping[str, Any]
 ) -> Iterator[Binding]:
     """Yield the values of members of an enumeration, and the members by their values.
@@ -200,7 +202,7 @@ def _member_values(
     yield Binding(owner, "_value2member_map_", by_value)
 
 
-def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Iterator[Binding]:
+def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Iterator[Binding]:
     """Yield what holds the defaults of fields: a dataclass, and those that inherit the fields.
 
     Args:
@@ -229,7 +231,7 @@ def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Ite
         is_slot = isinstance(vars(owner).get(name), types.MemberDescriptorType)
         if name in vars(owner) and not is_made[0] and not is_slot:
             yield Binding(owner, name, old.default)
-    for kind in _with_subclasses(owner):
+    for kind in _walk_subclasses(owner):
         own = vars(kind).get("__dataclass_fields__", {})
         inherited = {name: new for name, new in changed.items() if own.get(name) is fields[name]}
         if inherited:
@@ -237,12 +239,12 @@ def _field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Ite
             init = vars(kind).get("__init__")
             # one that the class defines itself has defaults of its own
             if init is not None and init.__code__.co_filename == "<string>":
-                yield Binding(kind, "__init__", _with_defaults(init, inherited))
+                yield Binding(kind, "__init__", _copy_constructor(init, inherited))
 
 
 def _is_called_at_import(text: str, name: str) -> bool:
     """Return whether statements outside of functions call a class of a module."""
-    nodes: list[ast.AST] = [*methods.class_body(text, "")]
+    nodes: list[ast.AST] = [*methods.find_class_body(text, "")]
     while nodes:
         node = nodes.pop()
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -255,14 +257,14 @@ def _is_called_at_import(text: str, name: str) -> bool:
     return False
 
 
-def _with_subclasses(owner: type) -> Iterator[type]:
+def _walk_subclasses(owner: type) -> Iterator[type]:
     yield owner
     subclasses: list[type] = type.__subclasses__(owner)
     for kind in subclasses:
-        yield from _with_subclasses(kind)
+        yield from _walk_subclasses(kind)
 
 
-def _with_defaults(
+def _copy_constructor(
     init: types.FunctionType, fields: Mapping[str, dataclasses.Field[Any]]
 ) -> types.FunctionType:
     """Return a constructor that ``dataclasses`` has copied, with other defaults."""
@@ -305,7 +307,7 @@ def _find_defaults(module: types.ModuleType, bindings: Sequence[Binding]) -> lis
         for function in _find_functions(*definition)
     ]
     now = [methods.evaluate_defaults(*definition) for _, definition in functions]
-    with meanwhile(bindings):
+    with bind_temporarily(bindings):
         then = [methods.evaluate_defaults(*definition) for _, definition in functions]
     defaults: list[Binding] = []
     for (function, (_, name, _)), new, old in zip(functions, now, then, strict=True):
@@ -317,7 +319,7 @@ def _find_defaults(module: types.ModuleType, bindings: Sequence[Binding]) -> lis
     return defaults
 
 
-def defaults_of(
+def find_defaults(
     code: types.CodeType, bindings: Sequence[Binding]
 ) -> tuple[Defaults | None, Defaults | None]:
     """Return the present defaults of the function of a code, and its other ones; None: the same."""
@@ -353,15 +355,15 @@ def _find_definitions(package: str, differing: set[str]) -> Iterator[_Definition
             if isinstance(node, ast.ClassDef):
                 heads += [*node.bases, *(keyword.value for keyword in node.keywords)]
                 nodes += [(name, child) for child in node.body]
-            elif _names(methods.without_annotations(node.args)) & differing:
+            elif _list_names_read(methods.strip_annotations(node.args)) & differing:
                 yield module, name, node
-            if any(_names(head) & differing for head in heads):
+            if any(_list_names_read(head) & differing for head in heads):
                 raise Misfit(
                     f"{name} is decorated with, or derived from, one of the changed values"
                 )
 
 
-def _names(expression: ast.AST) -> set[str]:
+def _list_names_read(expression: ast.AST) -> set[str]:
     """Return names, and attributes, that an expression reads."""
     return {str(getattr(node, "id", getattr(node, "attr", ""))) for node in ast.walk(expression)}
 
@@ -378,25 +380,27 @@ def _find_functions(
     gc.unfreeze()
     place = (module.__file__, node.name, first_line(node))
     referrers = gc.get_referrers(vars(module))
-    functions = [x for x in referrers if type(x) is types.FunctionType and _place(x) == place]
+    functions = [
+        x for x in referrers if type(x) is types.FunctionType and _locate_function(x) == place
+    ]
     if not functions:
         raise Misfit(f"{name}, which has a changed value as a default, is not in memory")
     return functions
 
 
-def _place(function: types.FunctionType) -> tuple[str, str, int]:
+def _locate_function(function: types.FunctionType) -> tuple[str, str, int]:
     code = function.__code__
     return code.co_filename, code.co_name, code.co_firstlineno
 
 
-def _value_of(owner: Any, name: str) -> Any:
+def _present_value(owner: Any, name: str) -> Any:
     """Return the present value of what has a binding."""
     if isinstance(owner, types.FunctionType):
         return getattr(owner, name)
     return vars(owner).get(name, _ABSENT)
 
 
-def put(bindings: Sequence[Binding]) -> None:
+def bind_values(bindings: Sequence[Binding]) -> None:
     """Give everything its other value."""
     for owner, name, value in bindings:
         if value is not _ABSENT:
@@ -406,17 +410,17 @@ def put(bindings: Sequence[Binding]) -> None:
 
 
 @contextlib.contextmanager
-def meanwhile(bindings: Sequence[Binding]) -> Iterator[None]:
+def bind_temporarily(bindings: Sequence[Binding]) -> Iterator[None]:
     """Give everything its other value, and its own one in the end."""
-    before = [Binding(owner, name, _value_of(owner, name)) for owner, name, _ in bindings]
+    before = [Binding(owner, name, _present_value(owner, name)) for owner, name, _ in bindings]
     try:
-        put(bindings)
+        bind_values(bindings)
         yield
     finally:
-        put(before)
+        bind_values(before)
 
 
-def imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
+def list_imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
     """Module -> names that a source text imports from it, each with what it calls it.
 
     Args:
@@ -426,11 +430,11 @@ def imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.ImportFrom):
             names_ = [(alias.name, alias.asname or alias.name) for alias in node.names]
-            names_by_module.setdefault(imported_module(node, package), []).extend(names_)
+            names_by_module.setdefault(resolve_import(node, package), []).extend(names_)
     return names_by_module
 
 
-def imported_module(node: ast.ImportFrom, package: str) -> str:
+def resolve_import(node: ast.ImportFrom, package: str) -> str:
     """Return the module that an import statement in a package imports from."""
     if not node.level:
         return node.module or ""
@@ -439,7 +443,7 @@ def imported_module(node: ast.ImportFrom, package: str) -> str:
     return ".".join([*above, *([node.module] if node.module else [])])
 
 
-def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[Any, str]]:
+def _find_importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[Any, str]]:
     """Return other modules that imported a value by its name, with their names for it."""
     for importer in list(sys.modules.values()):
         own = getattr(importer, "__dict__", {})
@@ -448,30 +452,32 @@ def _importers(module: types.ModuleType, name: str, now: Any) -> Iterator[tuple[
             continue
         if not any(value is now for value in list(own.values())):
             continue  # most are read no further: to parse every file that is loaded takes seconds
-        for imported, known in _imported(file, str(own.get("__package__") or ""), module.__name__):
+        for imported, known in _list_imported(
+            file, str(own.get("__package__") or ""), module.__name__
+        ):
             if imported == name and own.get(known, _ABSENT) is now:
                 yield importer, known
 
 
 @lru_cache(maxsize=4096)
-def _imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
+def _list_imported(file: str, package: str, module: str) -> Sequence[tuple[str, str]]:
     """Return the names that a file imports from a module."""
     try:
         text = read_text(file)
         last = module.rpartition(".")[2]
         # most files do not, and need not be parsed
         mentioned = re.search(rf"\b{last}\s+import\b", text)
-        return imports(text, package).get(module, ()) if mentioned else ()
+        return list_imports(text, package).get(module, ()) if mentioned else ()
     except (OSError, ValueError, SyntaxError):
         return ()
 
 
-def _class_of(piece: str) -> str:
+def _class_name(piece: str) -> str:
     """Return the qualified name of the class of a piece; "": it is the module's."""
     return piece.partition(BODY)[2]
 
 
-def _unplaceable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
+def _explain_unbindable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
     """Explain why a name cannot be given another value; empty: it can."""
     for body in bodies:
         for statement in body:
@@ -480,7 +486,7 @@ def _unplaceable(name: str, bodies: Sequence[Sequence[ast.stmt]]) -> str:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 if name in {(a.asname or a.name).partition(".")[0] for a in statement.names}:
                     return "it is imported"
-            elif name in _binds(statement) and not _is_placeable(statement):
+            elif name in _list_bound_names(statement) and not _is_placeable(statement):
                 return "it is given by more than an assignment"
     return ""
 
@@ -497,15 +503,19 @@ def _is_placeable(statement: ast.AST) -> bool:
     return isinstance(statement, _SIMPLE)
 
 
-def _values(
+def _compute_values(
     module: types.ModuleType, owner: Any, piece: str, text: str, wanted: set[str],
     given: dict[str, Any],
 ) -> dict[str, Any]:  # fmt: skip
     """Run statements of a text in a copy of the module; return the values of the wanted names."""
-    body = [statement for statement in _body(text, piece) if _binds(statement) & wanted]
+    body = [
+        statement
+        for statement in _list_top_statements(text, piece)
+        if _list_bound_names(statement) & wanted
+    ]
     made = types.ModuleType(module.__name__)
     vars(made).update({**vars(module), **given, "__annotations__": {}})
-    methods.lend_names(made, text, {n for statement in body for n in _reads(statement)})
+    methods.lend_names(made, text, {n for statement in body for n in _list_read_names(statement)})
     own: dict[str, Any] = vars(made)
     if owner is not module:
         own = {**vars(owner), "__annotations__": {}}
@@ -549,22 +559,22 @@ def _matches(present: Any, value: Any, same: bool = False) -> bool:
     return True
 
 
-def _body(text: str, piece: str) -> list[ast.stmt]:
+def _list_top_statements(text: str, piece: str) -> list[ast.stmt]:
     """Return the statements at the top of a piece that may give names a value."""
-    body = methods.class_body(text, _class_of(piece))
-    return [statement for statement in body if _binds(statement)]
+    body = methods.find_class_body(text, _class_name(piece))
+    return [statement for statement in body if _list_bound_names(statement)]
 
 
-def _by_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:
+def _group_by_bound_name(body: Sequence[ast.stmt]) -> dict[str, list[str]]:
     """Name -> the statements that give it a value."""
     found: dict[str, list[str]] = {}
     for statement in body:
-        for name in _binds(statement):
-            found.setdefault(name, []).append(_words(statement))
+        for name in _list_bound_names(statement):
+            found.setdefault(name, []).append(_dump_without_annotations(statement))
     return found
 
 
-def _words(statement: ast.stmt) -> str:
+def _dump_without_annotations(statement: ast.stmt) -> str:
     """Dump a statement without its annotations, which give no name a value."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign)):
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
@@ -574,21 +584,21 @@ def _words(statement: ast.stmt) -> str:
     return ast.dump(statement)
 
 
-def _binds(statement: ast.stmt) -> set[str]:
+def _list_bound_names(statement: ast.stmt) -> set[str]:
     if isinstance(statement, (*_DEFINITIONS, ast.Import, ast.ImportFrom)):
         return set()
     if isinstance(statement, ast.AnnAssign) and statement.value is None:
         return set()
-    return {node.id for node in _own(statement)
+    return {node.id for node in _walk_own_nodes(statement)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}  # fmt: skip
 
 
-def _reads(statement: ast.stmt) -> set[str]:
+def _list_read_names(statement: ast.stmt) -> set[str]:
     return {node.id for node in ast.walk(statement)
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}  # fmt: skip
 
 
-def _own(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_own_nodes(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a statement without those of functions, classes, comprehensions."""
     yield node
     apart: tuple[Any, ...] = (
@@ -596,12 +606,12 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
     )  # fmt: skip
     for child in ast.iter_child_nodes(node):
         if not isinstance(child, apart):
-            yield from _own(child)
+            yield from _walk_own_nodes(child)
 
 
-def numbers(bindings: Sequence[Binding]) -> set[float]:
+def list_numbers_bound(bindings: Sequence[Binding]) -> set[float]:
     """Those among the values, of either version."""
-    every = [x for owner, name, value in bindings for x in (value, _value_of(owner, name))]
+    every = [x for owner, name, value in bindings for x in (value, _present_value(owner, name))]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
     return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}
 
@@ -609,6 +619,6 @@ def numbers(bindings: Sequence[Binding]) -> set[float]:
 _NUMBER = re.compile(r"(?<![\w.])(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 
 
-def literals(lines: Sequence[str]) -> set[float]:
+def list_literal_numbers(lines: Sequence[str]) -> set[float]:
     """Return numbers that stand in lines of source."""
     return {float(literal) for line in lines for literal in _NUMBER.findall(line)}

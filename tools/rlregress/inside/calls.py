@@ -47,10 +47,10 @@ from rlregress.inside import (
     written_by_calls,
 )
 from rlregress.inside.copies import NoCopy
-from rlregress.inside.handed_locals import NamesRead, names_read
+from rlregress.inside.handed_locals import NamesRead, find_names_read
 from rlregress.inside.methods import Defaults, Misfit
 from rlregress.inside.recorder import Recorder
-from rlregress.probing.option_trainings import function_of
+from rlregress.probing.option_trainings import find_function
 
 #: which calls with arguments of one signature are captured, from 1: a training changes as it goes
 #: on. Some more are if they take another path through the lines that differ.
@@ -102,28 +102,28 @@ class Capture:
         self.rows: list[dict[str, Any]] = []
 
     def __enter__(self) -> Capture:
-        sys.settrace(self._call)
+        sys.settrace(self._trace_call)
         return self
 
     def __exit__(self, *_: Any) -> None:
         sys.settrace(None)
 
-    def _call(self, frame: Any, event: str, _: Any) -> Any:
+    def _trace_call(self, frame: Any, event: str, _: Any) -> Any:
         code = frame.f_code
         if id(code) not in self._functions:
-            self._functions[id(code)] = self._function(code)
+            self._functions[id(code)] = self._find_wanted_function(code)
             self._codes.append(code)
         function = self._functions[id(code)]
-        if function is None or not _begins(frame):
+        if function is None or not _is_new_call(frame):
             return None
         captured = self._captured.setdefault(function, _Captured())
-        number, paths = captured.next(_signature(frame))
+        number, paths = captured.next(_describe_arguments(frame))
         if number in (*CAPTURED, *BY_PATH):
             seconds = self._seconds / (_LESS if captured.examined else 1)
             known_paths = () if number in CAPTURED else tuple(paths)
             started = _measure_children()
             try:
-                row = self._in_a_child(function, frame, seconds, known_paths)
+                row = self._examine_in_child(function, frame, seconds, known_paths)
             except Exception as error:  # the training goes on, whatever happens here
                 row = {"why": f"no process could be made for it: {error}"}
             captured.copies += 1
@@ -138,24 +138,24 @@ class Capture:
                 self._functions[id(code)] = None
         if captured.is_enough() or captured.seconds >= _WHOLE * self._seconds:
             self._functions[id(code)] = None
-        return _release
+        return _release_variables
 
-    def _function(self, code: types.CodeType) -> _Function | None:
-        file = self._places.name(code.co_filename)
+    def _find_wanted_function(self, code: types.CodeType) -> _Function | None:
+        file = self._places.path_below_root(code.co_filename)
         parsed = source.parse_file(code.co_filename) if file is not None else None
         if parsed is None or code.co_name.startswith("<"):
             return None
-        function = str(file), parsed.function(code.co_firstlineno)
+        function = str(file), parsed.function_at(code.co_firstlineno)
         return function if function in self._wanted else None
 
-    def _in_a_child(
+    def _examine_in_child(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
         """Return what a copy of this process finds out in so much CPU time."""
         read, write = os.pipe()
-        child = _forked()
+        child = _fork()
         if not child:
-            _separate(write, seconds)
+            _separate_child(write, seconds)
             answer: dict[str, Any] = {}
             try:
                 answer = self._examine(function, frame, seconds, paths)
@@ -175,7 +175,7 @@ class Capture:
         _, status = os.waitpid(child, 0)
         with contextlib.suppress(OSError):
             os.killpg(child, signal.SIGKILL)
-        shutil.rmtree(written_by_calls.folder_of(child), ignore_errors=True)
+        shutil.rmtree(written_by_calls.writing_folder(child), ignore_errors=True)
         if not text:
             ended = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "no answer"
             return {"why": f"its repetition ended with {ended}"}
@@ -214,22 +214,26 @@ def _measure_children() -> float:
     return times.children_user + times.children_system
 
 
-def _release(frame: Any, event: str, _: Any) -> Any:
+def _release_variables(frame: Any, event: str, _: Any) -> Any:
     """Release variables that have another value by now: reading them has kept the old one."""
     _ = frame.f_locals
-    return _release
+    return _release_variables
 
 
-def _signature(frame: Any) -> tuple[Any, ...]:
+def _describe_arguments(frame: Any) -> tuple[Any, ...]:
     """Return types, shapes, devices and flags of the arguments of a call, and of its objects."""
     values = frame.f_locals
     try:
-        return tuple(_kind(values[name]) for name in _parameters(frame.f_code) if name in values)
+        return tuple(
+            _describe_kind(values[name])
+            for name in _list_parameters(frame.f_code)
+            if name in values
+        )
     except Exception:  # whatever a class makes of its own shape
         return ()
 
 
-def _kind(value: Any, inside: bool = False) -> Any:
+def _describe_kind(value: Any, inside: bool = False) -> Any:
     """Return the type and parts of a value; of a dimension whether it is none, one or more."""
     kind = type(value).__qualname__
     if value is None or isinstance(value, (bool, str)):
@@ -237,16 +241,16 @@ def _kind(value: Any, inside: bool = False) -> Any:
     # a batch has a shape and a type as well, but what it holds tells more
     if leaves.is_batch(value) and not inside:
         keys = sorted(value.keys(), key=str)[:_PARTS]
-        return kind, *((str(key), _kind(value.get(key), True)) for key in keys)
+        return kind, *((str(key), _describe_kind(value.get(key), True)) for key in keys)
     if hasattr(type(value), "dtype") and hasattr(type(value), "shape"):
         sizes = tuple(min(int(size), 2) for size in value.shape)
         return kind, str(value.dtype), str(getattr(value, "device", "")), sizes
     if inside:
         return kind
     if isinstance(value, (list, tuple)):
-        return kind, min(len(value), 2), *(_kind(item, True) for item in value[:_PARTS])
+        return kind, min(len(value), 2), *(_describe_kind(item, True) for item in value[:_PARTS])
     if isinstance(value, dict):
-        return kind, *((str(key), _kind(value[key], True)) for key in list(value)[:_PARTS])
+        return kind, *((str(key), _describe_kind(value[key], True)) for key in list(value)[:_PARTS])
     flags = getattr(value, "__dict__", {}).items()
     return kind, *((name, flag) for name, flag in flags if isinstance(flag, (bool, torch.device)))
 
@@ -254,22 +258,22 @@ def _kind(value: Any, inside: bool = False) -> Any:
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def _begins(frame: Any) -> bool:
+def _is_new_call(frame: Any) -> bool:
     """Return whether a frame is of a call that begins, and not of a generator that goes on."""
     code = frame.f_code
     if not code.co_flags & _RESUMED:
         # its variables need not be looked at, which would keep them
         return True
-    return set(frame.f_locals) <= {*_parameters(code), *code.co_freevars}
+    return set(frame.f_locals) <= {*_list_parameters(code), *code.co_freevars}
 
 
-def _separate(answers: int, seconds: float) -> None:
+def _separate_child(answers: int, seconds: float) -> None:
     """Separate a child from files and signals that it shares with the training."""
     sys.settrace(None)
     os.setpgid(0, 0)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(int(2 * seconds) + _PATIENCE)
-    written_by_calls.redirect(answers)
+    written_by_calls.redirect_files(answers)
 
 
 class Examiner:
@@ -300,7 +304,7 @@ class Examiner:
 
         file, name = function
         code, variables = frame.f_code, frame.f_globals
-        bound, why = self._bindings(function)
+        bound, why = self._find_old_values(function)
         text = source.read_text(code.co_filename)
         change = next(
             (c for c in self._changes if c["file"] == file and name in c["functions"]), None
@@ -310,56 +314,60 @@ class Examiner:
                 raise Misfit(why or "the values that it reads are the same")
             change = {"file": file, "functions": [name], "text": text}
         captured = frame.f_locals
-        arguments = {n: captured[n] for n in _parameters(code) if n in captured}
+        arguments = {n: captured[n] for n in _list_parameters(code) if n in captured}
         cells = {n: captured[n] for n in code.co_freevars if n in captured}
-        other_code, defaults = swap.other_code(change, name, code, self._roots)
+        other_code, defaults = swap.find_other_code(change, name, code, self._roots)
         if set(cells) != set(code.co_freevars):
             raise Misfit(f"{name} uses variables of an enclosing function that have no value yet")
         if any(map(_sets_outer_variables, (code, other_code))):
             raise Misfit(f"{name} sets variables of an enclosing function, which cannot be copied")
         if bound and defaults == (None, None):
-            defaults = bindings.defaults_of(code, bound)
+            defaults = bindings.find_defaults(code, bound)
 
         texts = change["text"], text
         near, differing = _differing_statements(name, texts, (other_code, code), bound)
-        old_function, new_function = (_function(c, variables, cells) for c in (other_code, code))
-        own = _own_arguments(old_function, new_function, arguments, defaults)
+        old_function, new_function = (
+            _make_function(c, variables, cells) for c in (other_code, code)
+        )
+        own = _arguments_of_old_defaults(old_function, new_function, arguments, defaults)
         old = repeat.Code(old_function, own, bound, differing[0])
         new = repeat.Code(new_function, {}, (), differing[1])
-        names = _all_read(code if self._mutant else other_code, arguments)
+        names = _list_names_read(code if self._mutant else other_code, arguments)
 
-        def joint(is_same: Callable[[Any], bool]) -> bool | None:
+        def is_same_with_other_changes(is_same: Callable[[Any], bool]) -> bool | None:
             if self._mutant:
                 return None
-            return _in_a_copy(lambda: swap.swap(self._changes, self._roots), lambda: is_same(old))
+            return _answer_in_copy(
+                lambda: swap.swap_code(self._changes, self._roots), lambda: is_same(old)
+            )
 
         def read() -> NamesRead:
-            return names_read(tuple(self._roots))
+            return find_names_read(tuple(self._roots))
 
         versions = (new, old) if self._mutant else (old, new)
         all_names = set(_NAME.findall(text))
-        _, called = function_of(frame)
+        _, called = find_function(frame)
         options = perturbed.find_options(called, arguments) if called is not None else ()
         around = {f"{n} around it": value for n, value in cells.items() if n != "__class__"}
         call = repeat.Call(
-            *versions, arguments, names, near, variables, joint, all_names, read, options,
-            self._modules(), around,
+            *versions, arguments, names, near, variables, is_same_with_other_changes,
+            all_names, read, options, self._list_traced_modules(), around,
         )  # fmt: skip
         return call.examine(seconds, paths)
 
-    def _modules(self) -> list[types.ModuleType]:
+    def _list_traced_modules(self) -> list[types.ModuleType]:
         """Return the modules of the traced code."""
         names = {os.path.basename(root).removesuffix(".py") for root in self._roots}
         names |= {"__main__" for root in self._roots if root.endswith(".py")}
         return [m for name, m in sys.modules.items() if name.partition(".")[0] in names]
 
-    def _bindings(self, function: _Function) -> tuple[list[bindings.Binding], str]:
+    def _find_old_values(self, function: _Function) -> tuple[list[bindings.Binding], str]:
         """Return old values of names that a function reads, and why some are not known."""
         old_values: list[bindings.Binding] = []
         why = ""
         for piece in self._uses.get(function, ()):
             try:
-                old_values += swap.other_values(
+                old_values += swap.find_other_values(
                     piece["file"], piece["name"], piece["text"], self._roots
                 )
             except Misfit as misfit:
@@ -380,29 +388,31 @@ def _differing_statements(
     """
     from rlregress.inside import perturbed, values_read
 
-    lines = [_lines(text, name) for text in texts]
-    rows = _differing_lines(*lines)
-    perturbed.aim_at({*bindings.numbers(bound), *bindings.literals(_texts(rows))})
+    lines = [_number_lines(text, name) for text in texts]
+    rows = _select_differing_lines(*lines)
+    perturbed.aim_at_bounds(
+        {*bindings.list_numbers_bound(bound), *bindings.list_literal_numbers(_list_texts(rows))}
+    )
     # a function that reads another value differs in the lines that name it
     names = {binding.name for binding in bound}
     for version, part in zip(lines, rows, strict=True):
         part.update({n: row for n, row in version.items() if names & set(_NAME.findall(row))})
     rows = rows if any(rows) else lines
-    near = set(_NAME.findall("\n".join(_texts(rows))))
+    near = set(_NAME.findall("\n".join(_list_texts(rows))))
     differing = []
     for text, code, part in zip(texts, codes, rows, strict=True):
-        near |= values_read.names_behind(text, code.co_firstlineno, near)
-        differing.append(values_read.statements(text, code.co_firstlineno, part))
+        near |= values_read.find_names_behind(text, code.co_firstlineno, near)
+        differing.append(values_read.list_statements(text, code.co_firstlineno, part))
     return near, differing
 
 
-def _function(code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]) -> Any:
+def _make_function(code: types.CodeType, variables: dict[str, Any], cells: dict[str, Any]) -> Any:
     """Return a function of some code in a module, with the variables around it."""
     around = tuple(types.CellType(cells[name]) for name in code.co_freevars)
     return types.FunctionType(code, variables, code.co_name, None, around)
 
 
-def _forked() -> int:
+def _fork() -> int:
     """Call ``os.fork``. The child draws as this process would: Python would seed it anew."""
     drawn, writings = random.getstate(), written_by_calls.current
     if writings is not None:
@@ -415,9 +425,9 @@ def _forked() -> int:
     return child
 
 
-def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
+def _answer_in_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool | None:
     """Return the answer to a question in a copy of this process; None: there is none."""
-    child = _forked()
+    child = _fork()
     if not child:
         signal.alarm(_PATIENCE)
         status = 2
@@ -430,7 +440,7 @@ def _in_a_copy(prepare: Callable[[], Any], question: Callable[[], bool]) -> bool
     return {0: True, 1: False}.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
 
 
-def _lines(text: str, name: str) -> dict[int, str]:
+def _number_lines(text: str, name: str) -> dict[int, str]:
     """Return the lines of a function by number."""
     rows = text.splitlines()
     return {
@@ -441,7 +451,7 @@ def _lines(text: str, name: str) -> dict[int, str]:
     }
 
 
-def _differing_lines(old: dict[int, str], new: dict[int, str]) -> list[dict[int, str]]:
+def _select_differing_lines(old: dict[int, str], new: dict[int, str]) -> list[dict[int, str]]:
     """Return the lines that differ, of both versions."""
     matcher = difflib.SequenceMatcher(None, list(old.values()), list(new.values()), autojunk=False)
     differing: list[dict[int, str]] = [{}, {}]
@@ -452,18 +462,18 @@ def _differing_lines(old: dict[int, str], new: dict[int, str]) -> list[dict[int,
     return differing
 
 
-def _texts(rows: Sequence[dict[int, str]]) -> list[str]:
+def _list_texts(rows: Sequence[dict[int, str]]) -> list[str]:
     return [row for lines in rows for row in lines.values()]
 
 
-def _parameters(code: types.CodeType) -> tuple[str, ...]:
+def _list_parameters(code: types.CodeType) -> tuple[str, ...]:
     """Return names of all parameters, those of ``*args`` and ``**kwargs`` last."""
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     return code.co_varnames[:count]
 
 
-def _own_arguments(
+def _arguments_of_old_defaults(
     old: Any,
     new: Any,
     arguments: dict[str, Any],
@@ -478,7 +488,7 @@ def _own_arguments(
     Raises:
         Misfit: the old version takes other arguments.
     """
-    new_defaults, old_defaults = map(_by_name, (new, old), defaults)
+    new_defaults, old_defaults = map(_defaults_by_name, (new, old), defaults)
     takes, captured = (inspect.signature(function).parameters for function in (old, new))
     left_out = {
         name
@@ -487,7 +497,7 @@ def _own_arguments(
         and _is_default(arguments[name], value)
         and not (name in old_defaults and _is_default(old_defaults[name], value))
     }
-    if _variadic(takes) != _variadic(captured):
+    if _list_variadic(takes) != _list_variadic(captured):
         raise Misfit("the two versions take other arguments")
     if missing := [n for n in takes if n not in arguments and n not in old_defaults]:
         raise Misfit(f"the old code takes one more argument, {missing[0]}")
@@ -500,13 +510,13 @@ def _own_arguments(
     }
 
 
-def _variadic(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[str, Any]]:
+def _list_variadic(parameters: Mapping[str, inspect.Parameter]) -> list[tuple[str, Any]]:
     """Return name and kind of ``*args`` and ``**kwargs``."""
     kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [(name, p.kind) for name, p in parameters.items() if p.kind in kinds]
 
 
-def _by_name(function: Any, defaults: Defaults | None) -> dict[str, Any]:
+def _defaults_by_name(function: Any, defaults: Defaults | None) -> dict[str, Any]:
     """Return parameter -> default."""
     positional, named = defaults or (None, None)
     code, values = function.__code__, positional or ()
@@ -521,7 +531,7 @@ def _is_default(value: Any, default: Any) -> bool:
     )
 
 
-def _all_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str]:
+def _list_names_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str]:
     """Return names of attributes and globals that a code object reads.
 
     Those of methods and properties that it names are among them: of its arguments, of their
@@ -529,15 +539,15 @@ def _all_read(code: types.CodeType, arguments: dict[str, Any]) -> set[str]:
     """
     from rlregress.inside import values_read
 
-    names = values_read.names_read(code)
+    names = values_read.list_names_read(code)
     objects = list(arguments.values())
     for step in range(_HOPS):
         # an attribute may be called
         called = {"forward"} if step else set()
-        for kind in {type(value) for value in objects if leaves.leaf(value) is None}:
-            methods = [values_read.code_of(kind, name) for name in sorted(names | called)]
-            names = names.union(*(values_read.names_read(m) for m in methods if m is not None))
-        objects = [part for value in objects for name, part in leaves.attributes(value).items()
+        for kind in {type(value) for value in objects if leaves.describe_leaf(value) is None}:
+            methods = [values_read.find_code(kind, name) for name in sorted(names | called)]
+            names = names.union(*(values_read.list_names_read(m) for m in methods if m is not None))
+        objects = [part for value in objects for name, part in leaves.own_attributes(value).items()
                    if name in names]  # fmt: skip
     return names
 
@@ -550,10 +560,10 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
     )
 
 
-def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
+def _train_and_capture(job: dict[str, Any], request: dict[str, Any]) -> None:
     """Train as under a recorder, with calls captured."""
     trace_worker.prepare_imports(job)
-    roots = [*request["folders"], *trace_worker.roots_of(job.get("packages", []))]
+    roots = [*request["folders"], *trace_worker.find_package_folders(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
     mutant = job.get("mutant")
@@ -564,7 +574,7 @@ def _train(job: dict[str, Any], request: dict[str, Any]) -> None:
     capture = Capture(places, functions, examiner, request["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""
     with recorder, capture:
-        recorder.rebind()
+        recorder.rebind_imported()
         try:
             trace_worker.run_of(job)(recorder)
         except BaseException as error:  # how it ends, its trace says
@@ -580,8 +590,8 @@ def main(arguments: list[str]) -> int:
         request = json.load(file)
     jobs = request["jobs"]
     if not jobs[0].get("script"):
-        batch.prepare(jobs[0])
-    return batch.forked(jobs, lambda job: _train(job, request))
+        batch.import_shared_modules(jobs[0])
+    return batch.fork_trainings(jobs, lambda job: _train_and_capture(job, request))
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class CheckpointNotWritten(Exception):
     """An earlier process could not write a checkpoint; the message is the reason."""
 
 
-def identity(key: str, suite: str) -> dict[str, Any]:
+def make_identity(key: str, suite: str) -> dict[str, Any]:
     """Return the part of the head that identifies the run of a checkpoint.
 
     Args:
@@ -76,7 +76,7 @@ def identity(key: str, suite: str) -> dict[str, Any]:
     }
 
 
-def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> None:
+def write_checkpoint(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> None:
     """Write a checkpoint, so that a reader sees the one before or the whole new one.
 
     Args:
@@ -91,7 +91,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
         with open(draft, "wb") as file:
             sealed = _Sealed(file)
             sealed.write(json.dumps(head).encode() + b"\n")
-            pickled.dump(everything, sealed)
+            pickled.dump_objects(everything, sealed)
             file.write(sealed.digest.digest())
             file.flush()
             os.fsync(file.fileno())
@@ -102,7 +102,7 @@ def write(path: Path, draft: Path, head: Mapping[str, Any], everything: Any) -> 
         raise
 
 
-def head(path: Path) -> dict[str, Any]:
+def read_head(path: Path) -> dict[str, Any]:
     """Return the head of a checkpoint, unchecked; empty if there is none that can be read."""
     try:
         with files.open_file(path) as file:
@@ -112,11 +112,11 @@ def head(path: Path) -> dict[str, Any]:
     return content if isinstance(content, dict) else {}
 
 
-def read(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
+def read_checkpoint(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] | None:
     """Return head and content of a checkpoint; None if there is none.
 
     Args:
-        expected: ``identity`` of this run.
+        expected: ``make_identity`` of this run.
 
     Raises:
         CheckpointMismatch: it is damaged, or of another run, or of other code.
@@ -127,7 +127,7 @@ def read(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] 
 
     if not path.exists():
         return None
-    observed = head(path)
+    observed = read_head(path)
     differing = [
         f"{name} {observed.get(name, 'missing')}, expected {expected[name]}"
         for name in _SAME
@@ -142,10 +142,10 @@ def read(path: Path, expected: Mapping[str, Any]) -> tuple[dict[str, Any], Any] 
         with files.open_file(path) as file:
             if not os.environ.get(TRUST):
                 _check_owner(path, os.fstat(file.fileno()))
-            _check(file)
+            _check_digest(file)
             file.seek(0)
             file.readline()
-            everything = pickled.load(file)
+            everything = pickled.load_objects(file)
             if not isinstance(everything, dict) or set(everything) != _HELD:
                 raise ValueError("it holds something else than a training")
             return observed, everything
@@ -172,7 +172,7 @@ def _check_owner(path: Path, state: os.stat_result) -> None:
             )
 
 
-def _check(file: BinaryIO) -> None:
+def _check_digest(file: BinaryIO) -> None:
     digest = _DIGEST()
     remaining = os.fstat(file.fileno()).st_size - _DIGEST_BYTES
     while remaining > 0:
@@ -215,7 +215,7 @@ class Keeper:
     """
 
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
-        """Take ``path`` and ``draft`` as in ``write``, and ``identity`` as of that function."""
+        """Take ``path`` and ``draft`` as ``write_checkpoint``, and what ``make_identity`` gives."""
         self._path, self._draft, self._identity = path, draft, identity
         self._signal: int | None = None
         self._requested = False
@@ -226,14 +226,14 @@ class Keeper:
         self.cpu_seconds = 0.0
         self.unable = ""
 
-    def take(self) -> tuple[dict[str, Any], Any, str]:
+    def take_checkpoint(self) -> tuple[dict[str, Any], Any, str]:
         """Return head, content and reason of the checkpoint.
 
         The reason is empty if a checkpoint fits, or if there is none. One that does not fit is set
         aside.
         """
         try:
-            checkpoint = read(self._path, self._identity)
+            checkpoint = read_checkpoint(self._path, self._identity)
         except CheckpointMismatch as error:
             with suppress(OSError):  # the next one that is written takes its place
                 set_aside(self._path)
@@ -246,7 +246,7 @@ class Keeper:
 
     def __enter__(self) -> Keeper:
         for number in (*STOPPING, _ASKING):
-            self._before[number] = signal.signal(number, self._on_signal)
+            self._before[number] = signal.signal(number, self._handle_signal)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -255,13 +255,13 @@ class Keeper:
         self._before = {}
         if self._signal is not None:
             # there was no further step
-            self._end(self._signal)
+            self._end_process(self._signal)
 
-    def _on_signal(self, number: int, _: Any) -> None:
+    def _handle_signal(self, number: int, _: Any) -> None:
         if number == _ASKING:
             self._requested = True
         elif self.unable:
-            self._end(number)
+            self._end_process(number)
         else:
             self._signal = number
 
@@ -270,11 +270,11 @@ class Keeper:
         if self._signal is None and not self._requested and time.monotonic() < self._due:
             return
         if not self.unable:
-            self._write(steps, training)
+            self._write_checkpoint(steps, training)
         if self._signal is not None:
-            self._end(self._signal)
+            self._end_process(self._signal)
 
-    def _write(self, steps: int, training: Any) -> None:
+    def _write_checkpoint(self, steps: int, training: Any) -> None:
         from rlregress.probing.random_generators import save_states  # with torch, as above
 
         wall, cpu = time.monotonic(), time.process_time()
@@ -282,20 +282,20 @@ class Keeper:
         head_ = {**self._identity, **summary, "steps": steps}
         try:
             everything = {**state, "training": training, "random": save_states()}
-            write(self._path, self._draft, head_, everything)
+            write_checkpoint(self._path, self._draft, head_, everything)
         except OSError:
             # no error of the training: the next one may find room
             pass
         except Exception as error:
             self.unable = f"what it consists of cannot be written: {type(error).__name__}: {error}"
             with suppress(OSError):
-                write(self._path, self._draft, {**head_, "unable": self.unable}, None)
+                write_checkpoint(self._path, self._draft, {**head_, "unable": self.unable}, None)
         self._requested = False
         spent = time.monotonic() - wall
         self._due = time.monotonic() + max(EVERY_SECONDS, LEAST_SHARE * spent)
         self.cpu_seconds += time.process_time() - cpu
 
-    def _end(self, number: int) -> None:
+    def _end_process(self, number: int) -> None:
         """End the process as the signal would without a handler."""
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

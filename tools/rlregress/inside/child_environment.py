@@ -43,7 +43,7 @@ def make_environment(
         if name not in THREAD_LIMITS and not name.startswith("PYTEST_")
     }
     environment["PYTHONHASHSEED"] = "0"
-    # below the folder of this process, which removes it; see ``process_tree.temporary_folder``
+    # below the folder of this process, which removes it; see ``process_tree.own_temporary_files``
     environment["TMPDIR"] = tempfile.gettempdir()
     if pinned or portable:
         environment.update(dict.fromkeys(THREAD_LIMITS, "1"))

@@ -52,7 +52,7 @@ class Copies:
         self.shares = pickler.shares
         self._bytes = out.getvalue()
 
-    def make(self) -> Any:
+    def make_copy(self) -> Any:
         """Return a new copy."""
         global _originals
         _originals = self._originals
@@ -64,33 +64,33 @@ class Copies:
 _originals: list[Any] = []
 
 
-def _shared(number: int) -> Any:
+def _find_original(number: int) -> Any:
     return _originals[number]
 
 
-def _tensor(number: int, kind: type, needs_gradient: bool) -> torch.Tensor:
+def _copy_tensor(number: int, kind: type, needs_gradient: bool) -> torch.Tensor:
     copied = _originals[number].clone()
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(copied, requires_grad=needs_gradient)
     return copied.requires_grad_(needs_gradient)
 
 
-def _view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -> np.ndarray:
+def _make_view(base: np.ndarray, dtype: Any, shape: Any, strides: Any, offset: int) -> np.ndarray:
     return np.ndarray(shape, dtype, base, offset, strides)
 
 
-def _generator(device: torch.device, state: torch.Tensor) -> torch.Generator:
+def _make_generator(device: torch.device, state: torch.Tensor) -> torch.Generator:
     generator = torch.Generator(device)
     generator.set_state(state)
     return generator
 
 
-def _reference(referent: Any) -> Any:
+def _make_weak_reference(referent: Any) -> Any:
     return weakref.ref(referent)
 
 
-def _function(number: int) -> Any:
-    """Return a copy of a function; ``_fill`` fills its cells, as the function may be in one."""
+def _copy_function(number: int) -> Any:
+    """Copy a function; ``_fill_cells`` fills its cells, as the function may be in one."""
     original = _originals[number]
     cells = tuple(types.CellType() for _ in original.__closure__)
     copied = types.FunctionType(
@@ -101,14 +101,16 @@ def _function(number: int) -> Any:
     return copied
 
 
-def _fill(function: Any, contents: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+def _fill_cells(function: Any, contents: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
     for cell, content in zip(function.__closure__, contents[0], strict=False):
         if content:
             cell.cell_contents = content[0]
     vars(function).update(contents[1])
 
 
-def _restore(copied: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any], Any]) -> None:
+def _restore_state(
+    copied: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any], Any]
+) -> None:
     attributes, slots, items, pairs = state
     if attributes:
         vars(copied).update(attributes)
@@ -123,8 +125,8 @@ def _restore(copied: Any, state: tuple[dict[str, Any], dict[str, Any], list[Any]
 
 #: functions of this module that unpickle: they are pickled by their names.
 _UNPICKLING: tuple[Any, ...] = (
-    _shared, _tensor, _view, _generator, _reference, _function, _fill, _restore,
-    pickled.make_tensor, pickled.fill_tensor,
+    _find_original, _copy_tensor, _make_view, _make_generator, _make_weak_reference,
+    _copy_function, _fill_cells, _restore_state, pickled.make_tensor, pickled.fill_tensor,
 )  # fmt: skip
 
 
@@ -145,18 +147,18 @@ class _Pickler(pickle.Pickler):
         if value is pickled.Storage or type(value) is pickled.Storage:
             return NotImplemented
         if isinstance(value, _SHARED):
-            return self._share(value)
+            return self._share_original(value)
         if type(value) in (torch.Tensor, torch.nn.Parameter):
             return self._reduce_tensor(value)
         if type(value) is np.ndarray and isinstance(value.base, np.ndarray):
             return self._reduce_view(value)
         if isinstance(value, torch.Generator):
-            return _generator, (value.device, value.get_state())
+            return _make_generator, (value.device, value.get_state())
         kind: Any = type(value)
         if kind is weakref.ReferenceType and value() is not None:
-            return _reference, (value(),)
+            return _make_weak_reference, (value(),)
         if kind.__module__ == "weakref":
-            return self._share(value)
+            return self._share_original(value)
         if kind.__module__.startswith(_ELSEWHERE):
             raise NoCopy(f"an argument is {kind.__module__}.{kind.__qualname__}, which has no copy")
         try:
@@ -164,31 +166,31 @@ class _Pickler(pickle.Pickler):
                 return _reduce_plain(value)
             reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         except Exception:  # classes refuse with errors of many types
-            return self._share(value)
+            return self._share_original(value)
         return NotImplemented if isinstance(reduced, str) else reduced
 
-    def _share(self, value: Any) -> Any:
-        return _shared, (self._keep(value),)
+    def _share_original(self, value: Any) -> Any:
+        return _find_original, (self._keep_original(value),)
 
-    def _keep(self, value: Any) -> int:
+    def _keep_original(self, value: Any) -> int:
         self._originals.append(value)
         return len(self._originals) - 1
 
     def _reduce_function(self, function: Any) -> Any:
-        contents = [_content(cell) for cell in function.__closure__ or ()]
+        contents = [_read_cell(cell) for cell in function.__closure__ or ()]
         if all(isinstance(value, _HOLDING_NOTHING) for content in contents for value in content):
-            return self._share(function)
+            return self._share_original(function)
         state = (tuple(contents), dict(vars(function)))
-        return _function, (self._keep(function),), state, None, None, _fill
+        return _copy_function, (self._keep_original(function),), state, None, None, _fill_cells
 
     def _reduce_tensor(self, value: torch.Tensor) -> Any:
         if pickled.is_plain(value):
             return self._tensors.reduce(value, value.requires_grad)
         # torch warns that a tensor that is no leaf has none
         gradient = value.grad if value.is_leaf else None
-        arguments = (self._keep(value.detach().clone()), type(value), value.requires_grad)
+        arguments = (self._keep_original(value.detach().clone()), type(value), value.requires_grad)
         state = (gradient, vars(value))
-        return _tensor, arguments, state, None, None, pickled.fill_tensor
+        return _copy_tensor, arguments, state, None, None, pickled.fill_tensor
 
     def _reduce_view(self, value: np.ndarray) -> Any:
         base: Any = value.base
@@ -196,10 +198,10 @@ class _Pickler(pickle.Pickler):
         if base.dtype == object or value.dtype == object or not base.flags.forc:
             return value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
         self._has_views = True
-        return _view, (base, value.dtype, value.shape, value.strides, offset)
+        return _make_view, (base, value.dtype, value.shape, value.strides, offset)
 
 
-def _content(cell: Any) -> tuple[Any, ...]:
+def _read_cell(cell: Any) -> tuple[Any, ...]:
     try:
         return (cell.cell_contents,)
     except ValueError:  # it is empty
@@ -219,16 +221,16 @@ def _reduce_plain(value: Any) -> Any:
     """Reduce an object to its class, all attributes, slots and items."""
     reduced = object.__reduce_ex__(value, pickle.HIGHEST_PROTOCOL)
     items, pairs = (*reduced[3:], None, None)[:2]
-    names = {name for kind in type(value).__mro__ for name in slots(kind)}
+    names = {name for kind in type(value).__mro__ for name in list_slots(kind)}
     values = {name: getattr(value, name) for name in sorted(names) if hasattr(value, name)}
     state = (
         getattr(value, "__dict__", {}), values, list(items or ()), dict(pairs) if pairs else None
     )  # fmt: skip
-    return (*reduced[:2], state, None, None, _restore)
+    return (*reduced[:2], state, None, None, _restore_state)
 
 
 @functools.cache
-def slots(kind: type) -> list[str]:
+def list_slots(kind: type) -> list[str]:
     """Return the names of the slots that a class adds, as its objects have them."""
     own = kind.__dict__.get("__slots__", ())
     names = [own] if isinstance(own, str) else list(own)

@@ -64,7 +64,7 @@ class CriticAccuracy:
         return min(max(error, LEAST_ERROR), LARGEST_ERROR)
 
 
-def judged_number(critic: CriticAccuracy | None) -> float:
+def transform_error(critic: CriticAccuracy | None) -> float:
     """Return the number by which the critic of a run is judged: minus the logarithm of its error.
 
     Errors of critics differ by factors, and one that is far off must not outweigh all others. A
@@ -80,7 +80,7 @@ def judged_number(critic: CriticAccuracy | None) -> float:
     return math.nan if error is None else -math.log(error)
 
 
-def discounted(episode: Episode, discount: float, final_value: float) -> np.ndarray:
+def compute_discounted_returns(episode: Episode, discount: float, final_value: float) -> np.ndarray:
     """Return the discounted returns of the states of an episode, [steps], from the first one on.
 
     Args:
@@ -94,7 +94,7 @@ def discounted(episode: Episode, discount: float, final_value: float) -> np.ndar
     return returns
 
 
-def assess(
+def assess_critic(
     episodes: Sequence[Episode], value: Callable[[np.ndarray], np.ndarray], discount: float
 ) -> CriticAccuracy:
     """Compare a critic with the returns of its policy.
@@ -109,7 +109,7 @@ def assess(
         predicted = np.asarray(value(np.stack(episode.observations)), dtype=np.float64)
         steps = len(episode.rewards)
         values.append(predicted[:steps])
-        returns.append(discounted(episode, discount, float(predicted[steps])))
+        returns.append(compute_discounted_returns(episode, discount, float(predicted[steps])))
         cut_off = 0.0 if episode.terminated else 1.0
         weights.append(cut_off * discount ** np.arange(steps, 0, -1))
     value_of, return_of = np.concatenate(values), np.concatenate(returns)

@@ -11,7 +11,9 @@ import numpy as np
 DIAGNOSTICS = {"ppo": ("entropy", "kl"), "sac": ("entropy", "temperature"), "td3": ()}
 
 
-def at_the_end(algorithm: str, logged: Mapping[str, Sequence[float]]) -> dict[str, float | None]:
+def average_at_end(
+    algorithm: str, logged: Mapping[str, Sequence[float]]
+) -> dict[str, float | None]:
     """Return each diagnostic of an algorithm: its mean over the last tenth of the updates.
 
     Args:

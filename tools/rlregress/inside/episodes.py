@@ -30,11 +30,11 @@ class Episodes:
         self._latest: deque[tuple[int, Episode]] = deque(maxlen=LATEST)
         self._running: Episode | None = None
 
-    def watch(self, environment: Any) -> Any:
+    def wrap_environment(self, environment: Any) -> Any:
         """Return an environment that does the same, and adds its episodes here."""
         return _Watched(environment, self)
 
-    def latest(self) -> list[Episode]:
+    def list_latest(self) -> list[Episode]:
         """Return the last ``LATEST`` episodes that ended in the last third of the training so far.
 
         At least the last one; if none has ended, the running one, as if a time limit had ended it.
@@ -46,16 +46,16 @@ class Episodes:
         last = self._latest[-1][1] if self._latest else self._running
         return [last] if last is not None and last.rewards else []
 
-    def _step(self, episode: Episode) -> None:
+    def _count_step(self, episode: Episode) -> None:
         self._steps += 1
         self._running = episode
 
-    def _end(self, episode: Episode) -> None:
+    def _add_finished(self, episode: Episode) -> None:
         self.finished.append((self._steps, episode.total, len(episode.rewards)))
         self._latest.append((self._steps, episode))
 
 
-def learning_curve(
+def compute_learning_curve(
     finished: Sequence[Sequence[Any]], total_steps: int, parts: int = 20
 ) -> list[list[float]]:
     """Return the mean return of the episodes that ended in each part of a training.
@@ -78,7 +78,7 @@ def learning_curve(
     return curve
 
 
-def late_return(finished: Sequence[Sequence[Any]], total_steps: int) -> float | None:
+def compute_late_return(finished: Sequence[Sequence[Any]], total_steps: int) -> float | None:
     """Return the mean return of the episodes that ended in the last third of a training.
 
     Args:
@@ -116,7 +116,7 @@ class _Watched(gymnasium.Wrapper):
         episode.rewards.append(float(reward))
         episode.total += float(reward)
         episode.terminated = bool(terminated)
-        self._episodes._step(episode)
+        self._episodes._count_step(episode)
         if terminated or truncated:
-            self._episodes._end(episode)
+            self._episodes._add_finished(episode)
         return result

@@ -46,11 +46,11 @@ class Evaluator:
     def __init__(self, make_env: Callable[[], Any], episodes: int) -> None:
         self._environments = [make_env() for _ in range(episodes)]
 
-    def returns(self, policy: Policy) -> list[float]:
+    def evaluate_returns(self, policy: Policy) -> list[float]:
         """Return undiscounted returns of one episode per environment, in its own reward unit."""
-        return [episode.total for episode in self.episodes(policy)]
+        return [episode.total for episode in self.play_episodes(policy)]
 
-    def episodes(self, policy: Policy) -> list[Episode]:
+    def play_episodes(self, policy: Policy) -> list[Episode]:
         """Return one episode per environment.
 
         A policy that returns a non-finite action ends all running episodes with the return NaN.

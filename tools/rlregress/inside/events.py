@@ -5,7 +5,7 @@ the nearest frame of the traced code, the file below its root. A part is ``[dige
 values, shadow, text, types]``: equal digests mean equal types and bits, the numbers explain a
 difference. The shadow is two random projections of all values: a difference anywhere in an array
 shows in it, by about its own size. Only a part of words has a text. The types are those of
-``types_of``: names, Python types, dtypes, shapes, devices and layouts.
+``describe_types``: names, Python types, dtypes, shapes, devices and layouts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Place = list[Any]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def untraced(function: _Function) -> _Function:
+def suspend_tracer(function: _Function) -> _Function:
     """Return a function that suspends the tracer of ``sys.settrace`` while it runs.
 
     Under a tracer Python runs all code several times slower, and most code of a recording is that
@@ -74,7 +74,7 @@ def untraced(function: _Function) -> _Function:
 
 
 #: code that sets a tracer and takes no other one's place.
-SUSPENDING = untraced(len).__code__
+SUSPENDING = suspend_tracer(len).__code__
 
 
 def as_array(value: Any) -> np.ndarray:
@@ -101,10 +101,10 @@ def _to_numpy(tensor: Any) -> Any:
     return tensor.cpu().resolve_conj().resolve_neg().numpy()
 
 
-def readable(value: Any) -> bool:
+def has_readable_numbers(value: Any) -> bool:
     """Return whether a value has numbers: none on device meta, or transformed or compiled."""
     if isinstance(value, (list, tuple)):
-        return all(readable(item) for item in value)
+        return all(has_readable_numbers(item) for item in value)
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(value, torch.Tensor):
         return True
@@ -120,7 +120,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _directions = [np.zeros((2, 0))]
 
 
-def _shadow(start: int, numbers: np.ndarray) -> np.ndarray:
+def _project_numbers(start: int, numbers: np.ndarray) -> np.ndarray:
     """Return two fixed random projections of numbers at ``start`` of a longer sequence."""
     need = start + len(numbers)
     if _directions[0].shape[1] < need:
@@ -132,19 +132,19 @@ def _shadow(start: int, numbers: np.ndarray) -> np.ndarray:
     return np.asarray(_directions[0][:, start:need] @ numbers)
 
 
-@untraced
-def part(value: Any, typed: Any = None) -> Part:
+@suspend_tracer
+def make_part(value: Any, typed: Any = None) -> Part:
     """Return digest, numbers and types of a number, an array, a tensor, or a tree of them.
 
     Args:
         typed: has the types, if the value was converted; None: the value.
     """
-    return _with_types(_numbers(value), types_of(value if typed is None else typed))
+    return _add_types(_part_of_numbers(value), describe_types(value if typed is None else typed))
 
 
-def part_of_type(value: Any, types: str) -> Part:
+def make_typed_part(value: Any, types: str) -> Part:
     """Return digest and numbers of an array, with types in words."""
-    return _with_types(_numbers(value), types)
+    return _add_types(_part_of_numbers(value), types)
 
 
 def _is_number(value: Any) -> bool:
@@ -155,28 +155,28 @@ def _digest(*texts: str) -> str:
     return hashlib.blake2b("".join(texts).encode(), digest_size=8).hexdigest()
 
 
-def _with_types(numbers: Part, types: str) -> Part:
+def _add_types(numbers: Part, types: str) -> Part:
     """Return a part of numbers with types, which are in its digest, too."""
     return [_digest(numbers[0], types), *numbers[1:], "", types]
 
 
-def _numbers(value: Any) -> Part:
+def _part_of_numbers(value: Any) -> Part:
     """Return a part without text and types."""
     if isinstance(value, dict):
-        return _joined([_numbers(value[key]) for key in sorted(value, key=str)])
+        return _join_parts([_part_of_numbers(value[key]) for key in sorted(value, key=str)])
     if isinstance(value, np.ndarray) and value.dtype == object and value.ndim:
-        return _joined([_numbers(item) for item in value.reshape(-1)])
+        return _join_parts([_part_of_numbers(item) for item in value.reshape(-1)])
     if isinstance(value, (list, tuple)) and not all(map(_is_number, value)):
-        return _joined([_numbers(item) for item in value])
+        return _join_parts([_part_of_numbers(item) for item in value])
     array = as_array(value)
     if array.dtype.kind not in "biuf":
-        words = _words(array.tolist() if isinstance(value, np.ndarray) else value)
+        words = _represent(array.tolist() if isinstance(value, np.ndarray) else value)
         return [_digest(_ADDRESS.sub("", words)), None, [], None]
-    return _numbers_of([array])
+    return _make_numbers_part([array])
 
 
 @contextmanager
-def _whole_tensors() -> Iterator[None]:
+def _print_whole_tensors() -> Iterator[None]:
     """Let torch print all digits of all numbers."""
     torch = sys.modules.get("torch")
     options = getattr(getattr(torch, "_tensor_str", None), "PRINT_OPTS", None)
@@ -190,57 +190,57 @@ def _whole_tensors() -> Iterator[None]:
             vars(options).update(before)
 
 
-def _words(value: Any) -> str:
+def _represent(value: Any) -> str:
     try:
         # all digits of all numbers, also of arrays inside
-        with np.printoptions(threshold=sys.maxsize, floatmode="unique"), _whole_tensors():
+        with np.printoptions(threshold=sys.maxsize, floatmode="unique"), _print_whole_tensors():
             return repr(value)
     except Exception:
         return f"unreadable {type(value).__module__}.{type(value).__qualname__}"
 
 
-def in_words(text: str, types: str = "") -> Part:
+def make_word_part(text: str, types: str = "") -> Part:
     """Return a part of words."""
     return [_digest(text, types), None, [], None, text, types]
 
 
-def types_of(value: Any) -> str:
+def describe_types(value: Any) -> str:
     """Return names and types of all values of a tree: ``reward: float32 tensor 8``."""
-    return _shortened("; ".join(_types(value, "")))
+    return _shorten_types("; ".join(_list_types(value, "")))
 
 
-def _shortened(types: str) -> str:
+def _shorten_types(types: str) -> str:
     """Return types; of many the first ones and a digest."""
     if len(types) <= _TYPES:
         return types
     return f"{types[:_TYPES].rpartition('; ')[0]}; ... {_digest(types)}"
 
 
-def _types(value: Any, name: str) -> Iterator[str]:
+def _list_types(value: Any, name: str) -> Iterator[str]:
     start = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key in sorted(value, key=str):
-            yield from _types(value[key], f"{name}.{key}" if name else str(key))
+            yield from _list_types(value[key], f"{name}.{key}" if name else str(key))
     elif isinstance(value, (list, tuple)):
-        kinds = {type_of(item) for item in value}
+        kinds = {describe_type(item) for item in value}
         is_flat = len(kinds) == 1 and not isinstance(value[0], (dict, list, tuple))
         common = f" {min(kinds)}" if is_flat else ""
         yield f"{start}{type(value).__name__} of {len(value)}{common}"
         for number, item in enumerate(() if is_flat else value):
-            yield from _types(item, f"{name}[{number}]")
+            yield from _list_types(item, f"{name}[{number}]")
     else:
-        yield f"{start}{type_of(value)}"
+        yield f"{start}{describe_type(value)}"
 
 
-def type_of(value: Any) -> str:
+def describe_type(value: Any) -> str:
     """Return dtype, class, shape, device and layout: ``uint8 array 8x3``; else the class."""
     kind = type(value).__name__
     if isinstance(value, np.generic):
         return f"{kind} scalar"
     try:
         shape = "x".join(str(n) for n in value.shape) or "scalar"
-        dtype = _name(value.dtype).replace("torch.", "")
-        placement = placement_of(value)
+        dtype = _dtype_name(value.dtype).replace("torch.", "")
+        placement = describe_placement(value)
     except Exception:
         # no array; whatever its class raises must not end a training
         return kind
@@ -248,78 +248,80 @@ def type_of(value: Any) -> str:
     return " ".join([dtype, kind, shape, *placement])
 
 
-def placement_of(value: Any) -> list[str]:
+def describe_placement(value: Any) -> list[str]:
     """Return device and layout, if they are not those of most tensors."""
     names = [str(getattr(value, name, "")) for name in ("device", "layout")]
     return [name for name in names if name not in _USUAL]
 
 
 @cache
-def _name(dtype: Any) -> str:
+def _dtype_name(dtype: Any) -> str:
     # NumPy builds it anew each time
     return str(dtype)
 
 
-@untraced
-def parts_of(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
+@suspend_tracer
+def make_joint_part(values: Sequence[Any], typed: Sequence[Any] | None = None) -> Part:
     """Return one part of many arrays or tensors, such as all parameters of a network.
 
     Args:
-        typed: have the types, as in ``part``.
+        typed: have the types, as in ``make_part``.
     """
-    types = "; ".join(type_of(value) for value in (values if typed is None else typed))
-    return _with_types(_numbers_of([as_array(value) for value in values]), _shortened(types))
+    types = "; ".join(describe_type(value) for value in (values if typed is None else typed))
+    return _add_types(
+        _make_numbers_part([as_array(value) for value in values]), _shorten_types(types)
+    )
 
 
-def _numbers_of(arrays: Sequence[np.ndarray]) -> Part:
+def _make_numbers_part(arrays: Sequence[np.ndarray]) -> Part:
     digest = hashlib.blake2b(digest_size=8)
     flat = [array.reshape(-1) for array in arrays]
     for array, row in zip(arrays, flat, strict=False):
-        digest.update(f"{_name(array.dtype)}{array.shape}".encode())
+        digest.update(f"{_dtype_name(array.dtype)}{array.shape}".encode())
         digest.update(row.tobytes())
     rows = [row.astype(np.float64) for row in flat]
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
     with np.errstate(all="ignore"):
-        total, shadow = float(np.dot(numbers, numbers)), _shadow(0, numbers)
+        total, shadow = float(np.dot(numbers, numbers)), _project_numbers(0, numbers)
     first: Any = flat[0][:FIRST_VALUES] if flat else []
     # few numbers are all in the part: they need no shadow
     is_long = len(numbers) > FIRST_VALUES
-    projections = [_rounded(float(x)) for x in shadow] if is_long else None
-    first_values = [_rounded(float(x)) for x in first]
-    return [digest.hexdigest(), _rounded(total**0.5), first_values, projections]
+    projections = [_round_number(float(x)) for x in shadow] if is_long else None
+    first_values = [_round_number(float(x)) for x in first]
+    return [digest.hexdigest(), _round_number(total**0.5), first_values, projections]
 
 
-@untraced
-def joined(parts: Sequence[Part]) -> Part:
+@suspend_tracer
+def join_parts(parts: Sequence[Part]) -> Part:
     """Return one part of a sequence of parts."""
-    return _with_types(_joined(parts), _shortened("; ".join(p[5] for p in parts)))
+    return _add_types(_join_parts(parts), _shorten_types("; ".join(p[5] for p in parts)))
 
 
-def _joined(parts: Sequence[Part]) -> Part:
+def _join_parts(parts: Sequence[Part]) -> Part:
     digest = _digest(*(p[0] for p in parts))
     norms = [float(p[1]) for p in parts if p[1] is not None]
     values = [value for p in parts for value in p[2]][:FIRST_VALUES]
-    norm = _rounded(sum(n * n for n in norms) ** 0.5) if norms else None
+    norm = _round_number(sum(n * n for n in norms) ** 0.5) if norms else None
     shadow = np.zeros(2)
     with np.errstate(all="ignore"):
         for piece in parts:
             # weights that differ, so that an exchange of two parts shows
-            shadow = 0.9 * shadow + _projections(piece)
-    return [digest, norm, values, [_rounded(float(x)) for x in shadow]]
+            shadow = 0.9 * shadow + _read_projections(piece)
+    return [digest, norm, values, [_round_number(float(x)) for x in shadow]]
 
 
-def _projections(part: Part) -> np.ndarray:
+def _read_projections(part: Part) -> np.ndarray:
     numbers = np.array([float(x) for x in (part[3] or part[2])])
-    return numbers if part[3] else _shadow(0, numbers)
+    return numbers if part[3] else _project_numbers(0, numbers)
 
 
-def _rounded(number: float) -> Any:
+def _round_number(number: float) -> Any:
     # JSON has no NaN; the digest tells its bits apart
     return float(f"{number:.{DIGITS}g}") if math.isfinite(number) else str(number)
 
 
 @cache
-def paths_of(file: str) -> tuple[str, str]:
+def both_paths(file: str) -> tuple[str, str]:
     """Return the path of a file as it is named, and without links: a copy may consist of links."""
     return os.path.abspath(file), os.path.realpath(file)
 
@@ -332,17 +334,17 @@ class Places:
     """
 
     def __init__(self, roots: Sequence[str]) -> None:
-        paths = [path for root in roots for path in paths_of(root)]
+        paths = [path for root in roots for path in both_paths(root)]
         self._roots = list(dict.fromkeys([*paths[::2], *paths[1::2]]))
         self._names: dict[str, str | None] = {}
 
-    def name(self, file: str) -> str | None:
+    def path_below_root(self, file: str) -> str | None:
         """Return the path of a file below its root; None: it is not of the traced code."""
         if file not in self._names:
             self._names[file] = next(
                 (
                     os.path.relpath(path, os.path.dirname(root))
-                    for path in paths_of(file)
+                    for path in both_paths(file)
                     for root in self._roots
                     if path == root or path.startswith(root + os.sep)
                 ),
@@ -350,25 +352,25 @@ class Places:
             )
         return self._names[file]
 
-    @untraced
-    def nearest(self, depth: int = 2) -> Place | None:
+    @suspend_tracer
+    def nearest_place(self, depth: int = 2) -> Place | None:
         """Return file, line, function and callers of the nearest traced frame, or None."""
         frame: Any = sys._getframe(depth)
         frames: list[list[Any]] = []
         while frame is not None and len(frames) <= CALLERS:
-            name = self.name(frame.f_code.co_filename)
+            name = self.path_below_root(frame.f_code.co_filename)
             if name is not None:
                 frames.append([name, frame.f_lineno, frame.f_code.co_name])
             frame = frame.f_back
         return [*frames[0], frames[1:]] if frames else None
 
-    def select(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
+    def select_traced(self, frames: Iterable[tuple[str, int, str]]) -> list[list[Any]]:
         """Return the nearest of the frames that are of the traced code, as a place has them."""
-        named = [[self.name(file), line, function] for file, line, function in frames]
+        named = [[self.path_below_root(file), line, function] for file, line, function in frames]
         return [frame for frame in named if frame[0] is not None][: CALLERS + 1]
 
 
-def write(path: str, header: dict[str, Any], events: Sequence[Event]) -> None:
+def write_trace(path: str, header: dict[str, Any], events: Sequence[Event]) -> None:
     """Write a trace by atomic rename: a line for the header, a line for each event, compressed."""
     temporary = f"{path}.tmp"
     with gzip.open(temporary, "wt", encoding="utf-8", compresslevel=5) as file:

@@ -16,16 +16,16 @@ from typing import Any
 
 import torch
 
-from rlregress.inside.events import Part, parts_of, readable
-from rlregress.probing.framework_errors import through
+from rlregress.inside.events import Part, has_readable_numbers, make_joint_part
+from rlregress.probing.framework_errors import call_through
 
 
-def _references(networks: dict[int, Any]) -> dict[int, int]:
+def _count_references(networks: dict[int, Any]) -> dict[int, int]:
     return {key: sys.getrefcount(networks[key]) for key in networks}
 
 
 #: the count of references to an object that nobody else holds.
-_ALONE = _references({0: object()})[0]
+_ALONE = _count_references({0: object()})[0]
 
 
 #: events after which garbage in circles of references is collected.
@@ -46,7 +46,7 @@ class Networks:
     def install(self, recorder: Any) -> None:
         """Note every module from now on."""
         # the collector frees networks in circles of references: it must run at the same event in
-        # every recording, so ``look`` calls it
+        # every recording, so ``look_at_new_networks`` calls it
         if gc.isenabled():
             gc.disable()
             recorder.on_exit(gc.enable)
@@ -59,25 +59,27 @@ class Networks:
             if id(module) not in self._networks:
                 self._networks[id(module)] = module
                 self._new.append(module)
-            through(original, module, *arguments, **options)
+            call_through(original, module, *arguments, **options)
 
         return initialize
 
-    def look(self) -> None:
+    def look_at_new_networks(self) -> None:
         """Note the first values of new networks; let go of networks that nobody else holds."""
         new, self._new = self._new, []
         self._looks += 1
         if new or self._looks % _EVENTS_TO_COLLECT == 0:
             gc.collect()
-        for tensor in _tensors(new, "parameters") + _tensors(new, "buffers"):
+        for tensor in _list_tensors(new, "parameters") + _list_tensors(new, "buffers"):
             if self._initial_digest(tensor) is None:
-                self._initial[id(tensor)] = (weakref.ref(tensor), parts_of([tensor])[0])
+                self._initial[id(tensor)] = (weakref.ref(tensor), make_joint_part([tensor])[0])
         new.clear()
         self._forget_dead()
 
     def _forget_dead(self) -> None:
         while True:
-            dead = [key for key, count in _references(self._networks).items() if count <= _ALONE]
+            dead = [
+                key for key, count in _count_references(self._networks).items() if count <= _ALONE
+            ]
             if not dead:
                 return
             # its layers are free in the next round
@@ -91,14 +93,16 @@ class Networks:
 
     def parts(self) -> dict[str, Part]:
         """Return the parameters and buffers that the training has changed, if any."""
-        changed = {kind: self._changed(kind) for kind in ("parameters", "buffers")}
+        changed = {kind: self._list_changed(kind) for kind in ("parameters", "buffers")}
         if not any(changed.values()):
             return {}
-        return {kind: parts_of(tensors) for kind, tensors in changed.items()}
+        return {kind: make_joint_part(tensors) for kind, tensors in changed.items()}
 
     def names(self) -> dict[int, str]:
         """Return parameter or buffer, by identity -> class of its network, and path."""
-        inner = {id(child) for root in self._networks.values() for child in _children(root)}
+        inner = {
+            id(child) for root in self._networks.values() for child in _list_inner_modules(root)
+        }
         by_tensor: dict[int, str] = {}
         counts: dict[str, int] = {}
         for key, network in self._networks.items():
@@ -120,7 +124,9 @@ class Networks:
     def tensors(self) -> list[Any]:
         """Return all parameters and buffers, each once."""
         networks = self._networks.values()
-        return [tensor for kind in ("parameters", "buffers") for tensor in _tensors(networks, kind)]
+        return [
+            tensor for kind in ("parameters", "buffers") for tensor in _list_tensors(networks, kind)
+        ]
 
     def named(self) -> dict[str, Any]:
         """Return parameters and buffers by name."""
@@ -128,24 +134,26 @@ class Networks:
         return {
             f"{kind} {names.get(id(tensor), number)}": tensor
             for kind in ("parameters", "buffers")
-            for number, tensor in enumerate(_tensors(self._networks.values(), kind))
+            for number, tensor in enumerate(_list_tensors(self._networks.values(), kind))
         }
 
-    def _changed(self, kind: str) -> list[Any]:
-        tensors = _tensors(self._networks.values(), kind)
+    def _list_changed(self, kind: str) -> list[Any]:
+        tensors = _list_tensors(self._networks.values(), kind)
         return [
-            tensor for tensor in tensors if parts_of([tensor])[0] != self._initial_digest(tensor)
+            tensor
+            for tensor in tensors
+            if make_joint_part([tensor])[0] != self._initial_digest(tensor)
         ]
 
 
-def _children(network: Any) -> list[Any]:
+def _list_inner_modules(network: Any) -> list[Any]:
     # its constructor may have failed
     with contextlib.suppress(Exception):
         return [module for module in network.modules() if module is not network]
     return []
 
 
-def _tensors(modules: Iterable[Any], kind: str) -> list[Any]:
+def _list_tensors(modules: Iterable[Any], kind: str) -> list[Any]:
     """Return the parameters or buffers of modules, each once."""
     tensors: dict[int, Any] = {}
     for module in modules:
@@ -153,4 +161,4 @@ def _tensors(modules: Iterable[Any], kind: str) -> list[Any]:
         with contextlib.suppress(Exception):
             for tensor in getattr(module, kind)():
                 tensors.setdefault(id(tensor), tensor)
-    return [tensor for tensor in tensors.values() if readable(tensor)]
+    return [tensor for tensor in tensors.values() if has_readable_numbers(tensor)]

@@ -29,7 +29,7 @@ class HandedLocals:
     """Notes the dictionaries that ``locals()`` returns; use it as a context manager.
 
     Args:
-        read: returns the variables that other code reads; see ``names_read``.
+        read: returns the variables that other code reads; see ``find_names_read``.
     """
 
     def __init__(self, read: Callable[[], NamesRead]) -> None:
@@ -38,13 +38,13 @@ class HandedLocals:
 
     def __enter__(self) -> HandedLocals:
         self._original = builtins.locals
-        builtins.locals = self._locals
+        builtins.locals = self._call_locals
         return self
 
     def __exit__(self, *_: Any) -> None:
         builtins.locals = self._original
 
-    def _locals(self) -> dict[str, Any]:
+    def _call_locals(self) -> dict[str, Any]:
         frame = sys._getframe(1)
         if not frame.f_code.co_flags & inspect.CO_OPTIMIZED:
             # a module or a class, which may write into it
@@ -68,7 +68,7 @@ class HandedLocals:
 
 
 @cache
-def names_read(roots: tuple[str, ...]) -> NamesRead:
+def find_names_read(roots: tuple[str, ...]) -> NamesRead:
     """Return the variables that code reads from ``locals()``, by the name of the dictionary.
 
     Args:

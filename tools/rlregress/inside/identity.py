@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.model.extra_packages import EXTRAS, not_installed
-from rlregress.source import below
+from rlregress.model.extra_packages import EXTRAS, explain_installation
+from rlregress.source import list_files_below
 
 #: packages that change results beside the framework itself
 _SURROUNDINGS = ("gymnasium", "mujoco", "numpy", "torch")
@@ -26,7 +26,9 @@ def versions(adapter: Adapter) -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             # a package of an extra may be missing: what needs it is not trained
             if package not in EXTRAS:
-                raise UserError(f"nothing can be trained: {not_installed(package)}") from None
+                raise UserError(
+                    f"nothing can be trained: {explain_installation(package)}"
+                ) from None
     return dict(sorted(by_name.items()))
 
 
@@ -47,7 +49,7 @@ def source_digest(module: str) -> str:
         raise UserError(f"the package '{module}' was not found on the path; install it")
     if spec.submodule_search_locations:
         folder = Path(next(iter(spec.submodule_search_locations)))
-        files = [path for path in below(folder) if path.suffix == ".py"]
+        files = [path for path in list_files_below(folder) if path.suffix == ".py"]
     else:
         folder = Path(str(spec.origin)).parent
         files = [Path(str(spec.origin))]
@@ -58,13 +60,13 @@ def source_digest(module: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def sources(adapter: Adapter) -> dict[str, str]:
+def digest_sources(adapter: Adapter) -> dict[str, str]:
     """Return the digest of each module under test, and of the adapter that drives it."""
     modules = (*adapter.framework.modules, adapter.package)
     return {**{module: source_digest(module) for module in modules}, **adapter.code.digests()}
 
 
-def changed_copies(adapter: Adapter) -> dict[str, str]:
+def find_changed_copies(adapter: Adapter) -> dict[str, str]:
     """Return the modules under test that lie outside of their distribution, with their place."""
     copies = {}
     for module in adapter.framework.modules:

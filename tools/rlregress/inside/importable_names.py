@@ -9,7 +9,7 @@ from typing import Any
 from rlregress.inside.job_files import answer_job
 
 
-def resolve(name: str) -> Any:
+def resolve_name(name: str) -> Any:
     """Return the object of a dotted path: modules are imported, further names are attributes.
 
     Raises:
@@ -31,13 +31,13 @@ def resolve(name: str) -> Any:
     return value
 
 
-def described(name: str) -> dict[str, str]:
+def describe_name(name: str) -> dict[str, str]:
     """Return ``is``, the same for two paths to one object, or ``error``, why there is none.
 
     Numbers and texts have no qualified name: their path takes its place.
     """
     try:
-        value = resolve(name)
+        value = resolve_name(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code, which may also end the process
@@ -48,10 +48,10 @@ def described(name: str) -> dict[str, str]:
     return {"is": f"{module} {qualified}".strip() or name}
 
 
-def answers(job: dict[str, Any]) -> dict[str, Any]:
+def describe_names(job: dict[str, Any]) -> dict[str, Any]:
     """Return the descriptions of the ``names`` of a job."""
-    return {name: described(name) for name in job["names"]}
+    return {name: describe_name(name) for name in job["names"]}
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(answers, sys.argv[1:]))
+    sys.exit(answer_job(describe_names, sys.argv[1:]))

@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from rlregress.inside.copies import is_plain, slots
-from rlregress.inside.events import as_array, type_of
+from rlregress.inside.copies import is_plain, list_slots
+from rlregress.inside.events import as_array, describe_type
 
 #: leaves of one value that are compared; what has more is not compared at all.
 MOST = 50_000
@@ -74,12 +74,12 @@ def has_numbers(tensor: torch.Tensor) -> bool:
     return tensor.device.type != "meta" and not torch.nn.parameter.is_lazy(tensor)
 
 
-def leaf(value: Any) -> Any:
+def describe_leaf(value: Any) -> Any:
     """Return kind and content of a value without parts; None: it has parts."""
     if is_array(value) or isinstance(value, np.generic):
-        return _array_leaf(value)
+        return _describe_array(value)
     if isinstance(value, enum.Enum):
-        return "enum", f"{type(value).__qualname__}.{value.name} {_text(value.value)}"
+        return "enum", f"{type(value).__qualname__}.{value.name} {_join_leaves(value.value)}"
     if isinstance(value, _NUMBERS):
         array = np.asarray(value)
         # no array holds an integer of so many digits
@@ -100,7 +100,7 @@ def leaf(value: Any) -> Any:
     if isinstance(value, _BOUND) and isinstance(value.__self__, _OWNERS):
         return "code", value.__qualname__
     if isinstance(value, (set, frozenset)):
-        return type(value).__name__, repr(sorted(map(_text, value)))
+        return type(value).__name__, repr(sorted(map(_join_leaves, value)))
     if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
         return "stream", repr(value.getvalue())
     if isinstance(value, np.random.Generator):
@@ -115,10 +115,10 @@ def leaf(value: Any) -> Any:
     return None
 
 
-def _array_leaf(value: Any) -> Any:
+def _describe_array(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) and value.dtype == object:
         return None
-    kind = str(value.dtype) if isinstance(value, np.generic) else type_of(value)
+    kind = str(value.dtype) if isinstance(value, np.generic) else describe_type(value)
     kind += " read-only" if isinstance(value, np.ndarray) and not value.flags.writeable else ""
     if isinstance(value, torch.Tensor):
         kind += " with gradient" if value.requires_grad else ""
@@ -129,11 +129,11 @@ def _array_leaf(value: Any) -> Any:
     return kind, as_array(value)
 
 
-def _text(value: Any) -> str:
+def _join_leaves(value: Any) -> str:
     """Return all leaves of a value in words, each number with all of its digits."""
     return _ADDRESS.sub("", repr([
         (path, kind, content.tolist() if isinstance(content, np.ndarray) else content)
-        for path, (kind, content) in described(value, "").items()
+        for path, (kind, content) in describe_leaves(value, "").items()
     ]))  # fmt: skip
 
 
@@ -151,15 +151,15 @@ def is_batch(value: Any) -> bool:
     return hasattr(kind, "batch_size") and hasattr(kind, "keys") and not isinstance(value, dict)
 
 
-def _stacked(value: Any) -> list[Any]:
+def _list_stacked(value: Any) -> list[Any]:
     """Return the batches that a batch is a stack of; empty if it has its tensors itself."""
     return list(value.unbind(value.stack_dim)) if hasattr(value, "stack_dim") else []
 
 
-def children(value: Any) -> list[tuple[str, Any]]:
+def list_children(value: Any) -> list[tuple[str, Any]]:
     """Return the parts of a value, each with the label that follows the name of the value."""
     if is_batch(value):
-        stacked = _stacked(value)
+        stacked = _list_stacked(value)
         if stacked:
             return [(f"[{number}]", value_) for number, value_ in enumerate(stacked)]
         items = [(f"[{key!r}]", value.get(key)) for key in sorted(value.keys(), key=str)]
@@ -167,14 +167,14 @@ def children(value: Any) -> list[tuple[str, Any]]:
     parts: list[tuple[str, Any]] = []
     if isinstance(value, (dict, types.MappingProxyType)):
         for number, (key, item) in enumerate(value.items()):
-            parts.append((f"[{_key_label(key) or f'key {number}'}]", item))
-        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _key_label(key)]
+            parts.append((f"[{_label_key(key) or f'key {number}'}]", item))
+        parts += [(f".key {n}", key) for n, key in enumerate(value) if not _label_key(key)]
     elif isinstance(value, _SEQUENCES):
-        parts += _numbered(value)
+        parts += _label_numbers(value)
     elif isinstance(value, np.ndarray):
-        parts += [*_numbered(value.reshape(-1)), (".shape", value.shape)]
+        parts += [*_label_numbers(value.reshape(-1)), (".shape", value.shape)]
     elif isinstance(value, (type({}.keys()), type({}.values()), type({}.items()))):
-        parts += _numbered(value)
+        parts += _label_numbers(value)
     elif isinstance(value, functools.partial):
         return [(".func", value.func), (".args", value.args), (".keywords", value.keywords)]
     elif isinstance(value, types.MethodType):
@@ -184,42 +184,42 @@ def children(value: Any) -> list[tuple[str, Any]]:
     elif isinstance(value, weakref.ReferenceType):
         return [(".referent", value())]
     elif isinstance(value, types.FunctionType):
-        return [(".__name__", value.__qualname__), *_own_code(value), *_closure(value)]
+        return [(".__name__", value.__qualname__), *_own_code(value), *_list_closure(value)]
     elif isinstance(value, type):
         own = {name: part for name, part in vars(value).items() if name not in _OF_CLASS}
-        return [(".__bases__", value.__bases__), *_named(own)]
-    elif not hasattr(value, "__dict__") and not attributes(value):
-        return [(".state", _state(value))]
+        return [(".__bases__", value.__bases__), *_label_names(own)]
+    elif not hasattr(value, "__dict__") and not own_attributes(value):
+        return [(".state", _pickled_state(value))]
     # also of a subclass of one of those
-    registered = _registered(value)
-    own = {n: part for n, part in attributes(value).items() if n not in registered}
+    registered = _list_registered(value)
+    own = {n: part for n, part in own_attributes(value).items() if n not in registered}
     # a module calls its parts, and saves them, in the order in which they are registered
-    parts += [*_named(own), *((f".{name}", part) for name, part in registered.items())]
+    parts += [*_label_names(own), *((f".{name}", part) for name, part in registered.items())]
     kind: Any = type(value)
     if not is_plain(kind) and kind is not collections.OrderedDict:
         # what it is made with: an error's arguments, the length of a queue
-        state = _state(value)
+        state = _pickled_state(value)
         parts += [(".state", state[0])] if isinstance(state, tuple) and state[0] else []
     return parts
 
 
-def _named(parts: dict[str, Any]) -> list[tuple[str, Any]]:
+def _label_names(parts: dict[str, Any]) -> list[tuple[str, Any]]:
     return [(f".{name}", part) for name, part in sorted(parts.items())]
 
 
-def _key_label(key: Any) -> str:
+def _label_key(key: Any) -> str:
     """Return the words of a key of a dictionary; empty: it has parts, or numbers of its own."""
     if isinstance(key, _KEYS):
         return repr(key)
-    content = None if is_array(key) else leaf(key)
+    content = None if is_array(key) else describe_leaf(key)
     return f"{content[0]} {content[1]}" if content is not None else ""
 
 
-def _numbered(items: Iterable[Any]) -> list[tuple[str, Any]]:
+def _label_numbers(items: Iterable[Any]) -> list[tuple[str, Any]]:
     return [(f"[{number}]", item) for number, item in enumerate(items)]
 
 
-def _numbers(value: Any) -> Any:
+def _gather_numbers(value: Any) -> Any:
     """Return all numbers of a long sequence of numbers as one array; None: it is no such."""
     if not isinstance(value, _SEQUENCES) or len(value) <= _ITEMS:
         return None
@@ -229,7 +229,7 @@ def _numbers(value: Any) -> Any:
     return None if numbers is None or (kinds == {int} and numbers.dtype.kind != "i") else numbers
 
 
-def _closure(function: Any) -> list[tuple[str, Any]]:
+def _list_closure(function: Any) -> list[tuple[str, Any]]:
     """Return the variables around a function, its defaults and its attributes."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)
     variables = []
@@ -239,7 +239,7 @@ def _closure(function: Any) -> list[tuple[str, Any]]:
         except ValueError:  # it is empty
             continue
     own = (function.__defaults__, function.__kwdefaults__)
-    return [*variables, (".__defaults__", own), *_named(vars(function))]
+    return [*variables, (".__defaults__", own), *_label_names(vars(function))]
 
 
 def _own_code(function: types.FunctionType) -> list[tuple[str, str]]:
@@ -259,7 +259,7 @@ def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
     return f"{code.co_code.hex()} {code.co_names} {described_constants}"
 
 
-def _state(value: Any) -> Any:
+def _pickled_state(value: Any) -> Any:
     """Return what an object written in C is pickled with: of an iterator what it goes over."""
     try:
         with warnings.catch_warnings():
@@ -273,7 +273,7 @@ def _state(value: Any) -> Any:
     return reduced if isinstance(reduced, str) else reduced[1:]
 
 
-def _registered(value: Any) -> dict[str, Any]:
+def _list_registered(value: Any) -> dict[str, Any]:
     """Return the buffers, parameters and modules of a module, by name."""
     if not isinstance(value, torch.nn.Module):
         return {}
@@ -281,16 +281,18 @@ def _registered(value: Any) -> dict[str, Any]:
             for name, part in (vars(value).get(registry) or {}).items()}  # fmt: skip
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def own_attributes(value: Any) -> dict[str, Any]:
     """Return the attributes of an object itself, not those of its class.
 
     Parameters, buffers and modules that are registered with a module are among them.
     """
-    own = {**getattr(value, "__dict__", {}), **_registered(value)}
+    own = {**getattr(value, "__dict__", {}), **_list_registered(value)}
     for registry in _REGISTERED if isinstance(value, torch.nn.Module) else ():
         own.pop(registry, None)
     for kind in type(value).__mro__:
-        own.update({name: getattr(value, name) for name in slots(kind) if hasattr(value, name)})
+        own.update(
+            {name: getattr(value, name) for name in list_slots(kind) if hasattr(value, name)}
+        )
     return own
 
 
@@ -313,7 +315,7 @@ class Described(dict[str, Any]):
         self.attributes |= leaves.attributes
 
 
-def described(
+def describe_leaves(
     value: Any,
     name: str,
     named: dict[int, str] | None = None,
@@ -337,7 +339,7 @@ def described(
         if named is not None and id(value_) in named:
             leaves[path] = "the same as", named[id(value_)]
             return
-        content = leaf(value_)
+        content = describe_leaf(value_)
         if content is not None:
             leaves[path] = content
             if isinstance(value_, torch.Tensor) and value_.is_leaf and value_.grad is not None:
@@ -354,14 +356,14 @@ def described(
             # equal tuples may be one or many
             visited[id(value_)] = path
         alive.append(value_)
-        parts, numbers = children(value_), _numbers(value_)
+        parts, numbers = list_children(value_), _gather_numbers(value_)
         if numbers is not None:
             parts = [("[:]", numbers), *parts[len(value_) :]]
         if unread is not None and isinstance(value_, dict):
             left_out = {f"[{key!r}]" for key in unread(value_, path)}
             parts = [(label, part) for label, part in parts if label not in left_out]
-        leaves[path] = "object", _kind(value_)
-        registered = _registered(value_)
+        leaves[path] = "object", _describe_kind(value_)
+        registered = _list_registered(value_)
         for label, part in parts:
             # a registered part is saved with a module, even if nobody reads it
             own = label.startswith(".") and label[1:] not in registered
@@ -373,7 +375,7 @@ def described(
     return leaves
 
 
-def _kind(value: Any) -> str:
+def _describe_kind(value: Any) -> str:
     kind = type(value).__qualname__
     return f"{kind} of {len(value)}" if isinstance(value, _SEQUENCES) else kind
 
@@ -382,7 +384,7 @@ def _kind(value: Any) -> str:
 Change = Callable[[Any], Any]
 
 
-def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
+def change_numbers(value: Any, change: Change, memo: dict[int, Any] | None = None) -> Any:
     """Return the value with all numbers, arrays and tensors changed; objects in place.
 
     Args:
@@ -417,32 +419,32 @@ def changed(value: Any, change: Change, memo: dict[int, Any] | None = None) -> A
                 result = value
             memo[id(value)] = result
         return result
-    if isinstance(value, CODE) or leaf(value) is not None or len(memo) > MOST:
+    if isinstance(value, CODE) or describe_leaf(value) is not None or len(memo) > MOST:
         return value
     memo[id(value)] = value
     if type(value) is tuple:
-        return tuple(changed(item, change, memo) for item in value)
+        return tuple(change_numbers(item, change, memo) for item in value)
     if isinstance(value, tuple):
-        items = [changed(item, change, memo) for item in value]
+        items = [change_numbers(item, change, memo) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else value
     if is_batch(value):
-        for part in _stacked(value) or [value.get(key) for key in list(value.keys())]:
-            changed(part, change, memo)
+        for part in _list_stacked(value) or [value.get(key) for key in list(value.keys())]:
+            change_numbers(part, change, memo)
         return value
     if isinstance(value, dict):
         for key, item in list(value.items()):
-            value[key] = changed(item, change, memo)
+            value[key] = change_numbers(item, change, memo)
     elif isinstance(value, (list, collections.deque)):
         for number, item in enumerate(list(value)):
-            value[number] = changed(item, change, memo)
-    for name, item in attributes(value).items():
-        new_item = changed(item, change, memo)
+            value[number] = change_numbers(item, change, memo)
+    for name, item in own_attributes(value).items():
+        new_item = change_numbers(item, change, memo)
         if new_item is not item:
-            _set(value, name, new_item)
+            _set_attribute(value, name, new_item)
     return value
 
 
-def _set(value: Any, name: str, part: Any) -> None:
+def _set_attribute(value: Any, name: str, part: Any) -> None:
     """Set an attribute of an object itself, whatever its class makes of the name."""
     own = getattr(value, "__dict__", {})
     if name in own:
@@ -451,10 +453,10 @@ def _set(value: Any, name: str, part: Any) -> None:
         object.__setattr__(value, name, part)
 
 
-def put(value: Any, label: str, part: Any) -> Any:
+def replace_part(value: Any, label: str, part: Any) -> Any:
     """Return the value with another part under a label; a tuple is made anew."""
     if label.startswith("."):
-        _set(value, label[1:], part)
+        _set_attribute(value, label[1:], part)
         return value
     if isinstance(value, tuple):
         items = [part if f"[{n}]" == label else item for n, item in enumerate(value)]
@@ -462,12 +464,12 @@ def put(value: Any, label: str, part: Any) -> Any:
     if isinstance(value, (list, collections.deque)):
         value[int(label[1:-1])] = part
         return value
-    keys = {name: key for (name, _), key in zip(children(value), value, strict=False)}
+    keys = {name: key for (name, _), key in zip(list_children(value), value, strict=False)}
     value[keys.get(label, label)] = part
     return value
 
 
-def one_unit(value: Any, draw: np.random.Generator) -> Any:
+def move_by_one_unit(value: Any, draw: np.random.Generator) -> Any:
     """Return a float, or an array of floats, with each number one unit up or down."""
     if isinstance(value, torch.Tensor):
         if value.dtype not in (torch.float32, torch.float64) or not value.numel():

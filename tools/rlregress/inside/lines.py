@@ -38,19 +38,19 @@ WAYS = {
 Tracer = Callable[[Any, str, Any], Any]
 
 
-def own_lines(code: CodeType) -> set[int]:
+def list_own_lines(code: CodeType) -> set[int]:
     """Return the executable lines of a code object, without those of the functions inside it."""
     lines = {line for _, line in dis.findlinestarts(code) if line}
     # the line of the definition is no step of its own
     return lines - {code.co_firstlineno} if code.co_name != "<module>" else lines
 
 
-def inner_codes(code: CodeType) -> Iterator[CodeType]:
+def list_inner_codes(code: CodeType) -> Iterator[CodeType]:
     """Yield the code objects within one, at any depth."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield constant
-            yield from inner_codes(constant)
+            yield from list_inner_codes(constant)
 
 
 # -- the two ways in which Python reports what it executes ---------------------------------------
@@ -80,7 +80,7 @@ class _Tracing:
 
         threading.settrace = note_setting
         sys.settrace(self._tracer)
-        self._stop_listening = audit_events.listen(self._note_setting, "sys.settrace")
+        self._stop_listening = audit_events.listen_to_events(self._note_setting, "sys.settrace")
 
     def stop(self) -> bool:
         """Put back the tracers that were there before; return whether nothing escaped this one."""
@@ -124,14 +124,14 @@ class _Monitoring:
         self._tool = next(tool for tool in (4, 3) if self._monitoring.get_tool(tool) is None)
         self._monitoring.use_tool_id(self._tool, self._NAME)
         for event, callback in (
-            (events.PY_START, self._begin),
-            (events.PY_RESUME, self._begin),
-            (events.PY_THROW, self._resume),
-            (events.LINE, self._step),
-            (events.PY_RETURN, self._end),
-            (events.PY_YIELD, self._end),
-            (events.RAISE, self._raise),
-            (events.PY_UNWIND, self._unwind),
+            (events.PY_START, self._begin_call),
+            (events.PY_RESUME, self._begin_call),
+            (events.PY_THROW, self._resume_generator),
+            (events.LINE, self._trace_line),
+            (events.PY_RETURN, self._end_call),
+            (events.PY_YIELD, self._end_call),
+            (events.RAISE, self._trace_exception),
+            (events.PY_UNWIND, self._forget_frame),
         ):
             self._monitoring.register_callback(self._tool, event, callback)
         self._local = events.LINE | events.PY_RETURN | events.PY_YIELD
@@ -155,14 +155,14 @@ class _Monitoring:
         self._tracers.clear()
         return bool(is_whole)
 
-    def _begin(self, code: CodeType, _: int) -> Any:
-        return self._follow(sys._getframe(1), code)
+    def _begin_call(self, code: CodeType, _: int) -> Any:
+        return self._follow_call(sys._getframe(1), code)
 
-    def _resume(self, code: CodeType, _: int, error: BaseException) -> None:
+    def _resume_generator(self, code: CodeType, _: int, error: BaseException) -> None:
         # an error that is thrown into a generator; this event cannot be switched off for a place
-        self._follow(sys._getframe(1), code)
+        self._follow_call(sys._getframe(1), code)
 
-    def _follow(self, frame: Any, code: CodeType) -> Any:
+    def _follow_call(self, frame: Any, code: CodeType) -> Any:
         tracer = self._tracer(frame, "call", None)
         if tracer is None:
             if self._codes.pop(id(code), None) is not None:
@@ -174,18 +174,18 @@ class _Monitoring:
             self._monitoring.set_local_events(self._tool, code, self._local)
         return None
 
-    def _step(self, code: CodeType, number: int) -> None:
+    def _trace_line(self, code: CodeType, number: int) -> None:
         self._call(sys._getframe(1), "line")
 
-    def _end(self, code: CodeType, offset: int, result: Any) -> None:
+    def _end_call(self, code: CodeType, offset: int, result: Any) -> None:
         frame = sys._getframe(1)
         self._call(frame, "return")
         self._tracers.pop(id(frame), None)
 
-    def _raise(self, code: CodeType, offset: int, error: BaseException) -> None:
+    def _trace_exception(self, code: CodeType, offset: int, error: BaseException) -> None:
         self._call(sys._getframe(1), "exception")
 
-    def _unwind(self, code: CodeType, offset: int, error: BaseException) -> None:
+    def _forget_frame(self, code: CodeType, offset: int, error: BaseException) -> None:
         self._tracers.pop(id(sys._getframe(1)), None)
 
     def _call(self, frame: Any, event: str) -> None:
@@ -257,7 +257,7 @@ class Lines:
 
     def __enter__(self) -> Lines:
         # the header also names the files that are loaded meanwhile
-        loading.watch()
+        loading.watch_loading()
         self._back_end.start()
         return self
 
@@ -269,55 +269,55 @@ class Lines:
         if remaining is None:
             return None
         if remaining is self:
-            remaining = self._meet(frame)
+            remaining = self._note_new_code(frame)
         if remaining.ways:
             return _follow_branches(remaining)
         if remaining.lines:
-            return self._line
+            return self._trace_line
         # a function that was executed whole costs nothing any more, and other code nothing at all
         self._open[id(frame.f_code)] = None
         return None
 
-    def _line(self, frame: Any, event: str, _: Any) -> Any:
+    def _trace_line(self, frame: Any, event: str, _: Any) -> Any:
         lines = self._remaining[id(frame.f_code)].lines
         if event == "line":
             lines.discard(frame.f_lineno)
-        return self._line if lines else None
+        return self._trace_line if lines else None
 
-    def _meet(self, frame: Any) -> _Remaining:
+    def _note_new_code(self, frame: Any) -> _Remaining:
         """Return the lines and ways of code at its first call; none of other code."""
         code = frame.f_code
         is_script = code.co_name == "<module>" and frame.f_globals.get("__name__") == "__main__"
         if is_script:
             self._scripts.add(code.co_filename)
-        is_traced = self._places.name(code.co_filename) is not None
+        is_traced = self._places.path_below_root(code.co_filename) is not None
         # any other module, and a class, only defines things
         does_something = bool(code.co_flags & inspect.CO_OPTIMIZED) or is_script
         counts = is_traced and does_something
         if counts:
             loading.note_wording(code, frame.f_globals)
         (self._called if counts else self._ignored).append(code)
-        is_followed = counts and (self._within is None or self._function(code) in self._within)
-        lines = own_lines(code) if is_followed else set()
-        remaining = _Remaining(lines, self._branches(code, lines) if is_followed else {})
+        is_followed = counts and (self._within is None or self._name_function(code) in self._within)
+        lines = list_own_lines(code) if is_followed else set()
+        remaining = _Remaining(lines, self._find_branches(code, lines) if is_followed else {})
         if is_followed:
             self._followed.append(code)
         self._remaining[id(code)] = self._open[id(code)] = remaining
         return remaining
 
-    def _function(self, code: CodeType) -> tuple[str, str | None]:
+    def _name_function(self, code: CodeType) -> tuple[str, str | None]:
         """Return file below its root, and qualified name; "": its source cannot be read."""
         parsed = source.parse_file(code.co_filename)
-        name: str | None = parsed.function(code.co_firstlineno) if parsed is not None else ""
+        name: str | None = parsed.function_at(code.co_firstlineno) if parsed is not None else ""
         if code.co_name == "<module>":
             # its first line may be that of a function
             name = code.co_name
         elif name == "<module>" and code.co_filename not in self._scripts:
             # a lambda of a module that is imported is no body of a script
             name = None
-        return str(self._places.name(code.co_filename)), name
+        return str(self._places.path_below_root(code.co_filename)), name
 
-    def _branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
+    def _find_branches(self, code: CodeType, lines: set[int]) -> dict[int, source.Test]:
         file = code.co_filename
         if file not in self._tests:
             parsed = source.parse_file(file)
@@ -330,7 +330,7 @@ class Lines:
         """Return the entries of a trace's header for the executed code.
 
         ``noted``: whether it is all of this process. ``at_import``: of the imports before it, see
-        ``noting_imports``; nothing if they were not noted.
+        ``note_imports``; nothing if they were not noted.
         """
         return {
             "lines": self.executed(),
@@ -338,8 +338,8 @@ class Lines:
             "branches": self.branches(),
             "noted": self.is_whole,
             "at_import": dict(_AT_IMPORT),
-            "started": loading.started(self._places),
-            **loading.loaded(self._places),
+            "started": loading.describe_started(self._places),
+            **loading.list_loaded(self._places),
         }
 
     def executed(self) -> dict[str, tuple[list[int], list[int]]]:
@@ -347,7 +347,7 @@ class Lines:
         executed: dict[str, set[int]] = {}
         executable: dict[str, set[int]] = {}
         for code in self._followed:
-            file, lines = str(self._places.name(code.co_filename)), own_lines(code)
+            file, lines = str(self._places.path_below_root(code.co_filename)), list_own_lines(code)
             executable.setdefault(file, set()).update(lines)
             executed.setdefault(file, set()).update(lines - self._remaining[id(code)].lines)
         return {
@@ -363,7 +363,7 @@ class Lines:
         """
         by_file: dict[str, set[str]] = {}
         for code in self._called:
-            file, name = self._function(code)
+            file, name = self._name_function(code)
             if name is not None:
                 by_file.setdefault(file, set()).add(name)
         return {file: sorted(names) for file, names in by_file.items()}
@@ -373,7 +373,7 @@ class Lines:
         by_file: dict[str, dict[int, tuple[int, bool, bool, str]]] = {}
         for code in self._followed:
             remaining = self._remaining[id(code)]
-            rows = by_file.setdefault(str(self._places.name(code.co_filename)), {})
+            rows = by_file.setdefault(str(self._places.path_below_root(code.co_filename)), {})
             for test in remaining.tests.values():
                 was_true, was_false = (
                     (test.line, holds) not in remaining.ways for holds in (True, False)
@@ -420,9 +420,9 @@ _AT_IMPORT: dict[str, Any] = {}
 
 
 @contextmanager
-def noting_imports(places: Places) -> Iterator[None]:
+def note_imports(places: Places) -> Iterator[None]:
     """Note the functions that imports call, and the files that were loaded before."""
-    before = loading.loaded(places)["imported"]
+    before = loading.list_loaded(places)["imported"]
     with Lines(places, ()) as lines:
         yield
     if lines.is_whole:

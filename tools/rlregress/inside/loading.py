@@ -98,13 +98,13 @@ class _Sought:
         _sought.add(name)
 
 
-def watch() -> None:
+def watch_loading() -> None:
     """Note everything that is loaded from now on, for as long as the process lives."""
     global _watching
     if not _watching:
         _watching = True
         for event, note in _NOTES.items():
-            audit_events.listen(note, event)
+            audit_events.listen_to_events(note, event)
         sys.meta_path.insert(0, _Sought)
         # threads of ``threading`` are started by what it has imported of that name
         for name in ("start_new_thread", "start_new", "start_joinable_thread"):
@@ -146,7 +146,7 @@ def _call_before(owner: Any, name: str, note: Callable[[Any, Any], None]) -> Non
 
 
 def _note_thread(frame: Any, _: Any) -> None:
-    _started.add((os.getpid(), "_thread.start_new_thread", _starter(frame)))
+    _started.add((os.getpid(), "_thread.start_new_thread", _file_of_starter(frame)))
 
 
 def _note_described(_: Any, described: Any) -> None:
@@ -226,7 +226,7 @@ def _note_code(_: str, arguments: tuple[Any, ...]) -> None:
 def _note_start(event: str, arguments: tuple[Any, ...]) -> None:
     command = os.path.basename(os.fsdecode(arguments[0])) if arguments and arguments[0] else ""
     if command not in _PLATFORM_COMMANDS:
-        _started.add((os.getpid(), event, _starter(sys._getframe(2))))
+        _started.add((os.getpid(), event, _file_of_starter(sys._getframe(2))))
 
 
 _NOTES: dict[str, audit_events.Listener] = {
@@ -294,14 +294,14 @@ def _is_of_suite(frame: Any) -> bool:
     return False
 
 
-def _starter(frame: Any) -> str:
+def _file_of_starter(frame: Any) -> str:
     """Return the file of the code that starts another process or thread."""
     while frame.f_back is not None and frame.f_code.co_filename in _STARTERS:
         frame = frame.f_back
     return str(frame.f_code.co_filename)
 
 
-def started(places: Places) -> list[str]:
+def describe_started(places: Places) -> list[str]:
     """Return how this process has started others, and the traced code in the processes before it.
 
     Other packages ask for the machine when they are imported.
@@ -311,12 +311,12 @@ def started(places: Places) -> list[str]:
         {
             event
             for process, event, file in _started
-            if process == own or places.name(file) is not None
+            if process == own or places.path_below_root(file) is not None
         }
     )
 
 
-def loaded(places: Places) -> dict[str, list[Any]]:
+def list_loaded(places: Places) -> dict[str, list[Any]]:
     """Return everything that is loaded by now; traced files are named below their roots.
 
     ``imported``: modules and executed scripts; ``opened``: files that were read and are not
@@ -327,54 +327,58 @@ def loaded(places: Places) -> dict[str, list[Any]]:
     they are there; ``sought``: modules that were looked for and are not imported.
     """
     modules = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    names = {name.partition(".")[0] for name in list(sys.modules)} - _not_installed()
-    imported = _named({*_run, *(file for file in modules if file)}, places)
+    names = {name.partition(".")[0] for name in list(sys.modules)} - _list_not_installed()
+    imported = _name_traced_files({*_run, *(file for file in modules if file)}, places)
     packages = {file.removesuffix(".py").partition(os.sep)[0] for file in imported}
     sought = _sought.difference(sys.modules)
     return {
         "imported": imported,
-        "examined": sorted({*_examined(places, imported)}),
-        "listed": _named(_listed, places),
+        "examined": sorted({*_list_examined(places, imported)}),
+        "listed": _name_traced_files(_listed, places),
         "sought": sorted(name for name in sought if name.partition(".")[0] in packages),
-        "opened": _named(_read, places),
+        "opened": _name_traced_files(_read, places),
         "distributions_imported": sorted(names),
-        "folders_imported": sorted({place for name in names for place in _places(name)}),
+        "folders_imported": sorted(
+            {place for name in names for place in _find_module_places(name)}
+        ),
     }
 
 
-def _examined(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
-    for file in _named(_sources, places):
+def _list_examined(places: Places, imported: list[str]) -> Iterator[tuple[str, str]]:
+    for file in _name_traced_files(_sources, places):
         yield file, ""
     packages = {file.partition(os.sep)[0] for file in imported}
-    if _named(_reading, places) or any(name.startswith(tuple(packages)) for name in _versions):
+    if _name_traced_files(_reading, places) or any(
+        name.startswith(tuple(packages)) for name in _versions
+    ):
         yield from ((file, "") for file in imported)
     described = list(_described.values())
     for kind in (k for value in described if isinstance(value, type) for k in value.__mro__):
         module = sys.modules.get(kind.__module__)
-        for name in _named({str(getattr(module, "__file__", ""))}, places):
+        for name in _name_traced_files({str(getattr(module, "__file__", ""))}, places):
             yield name, f"<class> {kind.__qualname__}"
     functions = [inspect.unwrap(value) for value in described if callable(value)]
     codes = [getattr(function, "__code__", None) for function in functions]
     for code in [*_codes.values(), *(code for code in codes if code is not None)]:
-        file_name = places.name(code.co_filename)
+        file_name = places.path_below_root(code.co_filename)
         if file_name is not None:
             parsed = source.parse_file(code.co_filename)
-            name = parsed.function(code.co_firstlineno) if parsed is not None else ""
+            name = parsed.function_at(code.co_firstlineno) if parsed is not None else ""
             yield file_name, name if name != "<module>" else ""
 
 
-def _places(name: str) -> list[str]:
+def _find_module_places(name: str) -> list[str]:
     """Return the folders of a package, or the file of a module."""
     module = sys.modules.get(name)
     file = getattr(module, "__file__", None)
     return [os.path.abspath(str(p)) for p in getattr(module, "__path__", [file] if file else [])]
 
 
-def _named(files: set[str], places: Places) -> list[str]:
-    return sorted({name for file in files if (name := places.name(str(file)))})
+def _name_traced_files(files: set[str], places: Places) -> list[str]:
+    return sorted({name for file in files if (name := places.path_below_root(str(file)))})
 
 
-def _not_installed() -> set[str]:
+def _list_not_installed() -> set[str]:
     """Return top-level modules of the standard library, of this suite, and the script itself."""
     return {
         *sys.stdlib_module_names,

@@ -24,7 +24,7 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def described() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """Describe this machine; loads torch.
 
     ``instructions`` is the widest set that torch chose to use ("AVX2"), ``blas`` its library for
@@ -58,7 +58,7 @@ def join_descriptions(machines: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def text(machine: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> str:
+def format_machine(machine: Mapping[str, Any], fields: Sequence[str] = FIELDS) -> str:
     """Return the description of a machine in words."""
     words = [_NAMED.get(name, "{}").format(machine[name]) for name in fields if machine.get(name)]
     return ", ".join(words) or "unknown"

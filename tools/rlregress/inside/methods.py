@@ -25,7 +25,9 @@ class Misfit(Exception):
 Defaults = tuple[tuple[Any, ...] | None, dict[str, Any] | None]
 
 
-def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defaults | None:
+def find_other_defaults(
+    module: types.ModuleType, name: str, texts: Sequence[str]
+) -> Defaults | None:
     """Return the defaults of a function in the second text; None: as in the first.
 
     Args:
@@ -35,11 +37,11 @@ def defaults(module: types.ModuleType, name: str, texts: Sequence[str]) -> Defau
     Raises:
         Misfit: it is decorated otherwise, or takes other arguments inside of another function.
     """
-    now, then = (_definitions(text, name) for text in texts)
+    now, then = (_find_definitions(text, name) for text in texts)
     if not (now and then):
-        _inner(texts, name)
+        _check_inner_functions(texts, name)
         return None
-    if decorated_otherwise(name, texts):
+    if has_other_decorators(name, texts):
         raise Misfit(f"{name} has other decorators")
     if len(now) != 1 or _takes(now[0]) == _takes(then[0]):
         return None
@@ -56,7 +58,7 @@ def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> D
     names = dict(vars(module))
     if above:
         names.update(vars(find_class(module, above)))
-    arguments = without_annotations(definition.args)
+    arguments = strip_annotations(definition.args)
     expression = ast.Expression(ast.Lambda(arguments, ast.Constant(None)))
     try:
         # defaults of a function of the other version
@@ -68,22 +70,22 @@ def evaluate_defaults(module: types.ModuleType, name: str, definition: Any) -> D
 
 def is_of_class(name: str, texts: Sequence[str]) -> bool:
     """Return whether it is a method in both texts, and no function within another one."""
-    return "." in name and all(_definitions(text, name) for text in texts)
+    return "." in name and all(_find_definitions(text, name) for text in texts)
 
 
-def decorated_otherwise(name: str, texts: Sequence[str]) -> bool:
+def has_other_decorators(name: str, texts: Sequence[str]) -> bool:
     """Return whether a function, or one of its name, has other decorators in the other text."""
     now, then = (
         [
             [ast.dump(decorator) for decorator in definition.decorator_list]
             for definition in definitions
         ]
-        for definitions in (_definitions(text, name) for text in texts)
+        for definitions in (_find_definitions(text, name) for text in texts)
     )
     return any(old != new for old, new in zip(now, then, strict=False))
 
 
-def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
+def lend_other_names(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -> None:
     """Give a module the names that a function uses in another text of the module.
 
     These are imports, definitions and assignments at the top of the other text, methods of its
@@ -95,25 +97,25 @@ def lend(module: types.ModuleType, name: str, texts: Sequence[str], path: str) -
         texts: of the whole file: as it is, and the other one.
         path: of the file, as its code shall know it.
     """
-    definitions = _definitions(texts[1], name)
-    lend_names(module, texts[1], _names(definitions))
+    definitions = _find_definitions(texts[1], name)
+    lend_names(module, texts[1], _list_names(definitions))
     above = name.rpartition(".")[0]
     try:
         kind = find_class(module, above)
     except NoClass:
         return
-    set_here = _own_attributes([parse_text(texts[0])], ast.Store)
-    for own in sorted(_own_attributes(definitions)):
+    set_here = _list_own_attributes([parse_text(texts[0])], ast.Store)
+    for own in sorted(_list_own_attributes(definitions)):
         method = f"{above}.{own}"
         # an attribute that objects set themselves is no method
-        if own not in set_here and not hasattr(kind, own) and _definitions(texts[1], method):
+        if own not in set_here and not hasattr(kind, own) and _find_definitions(texts[1], method):
             with contextlib.suppress(Exception):
-                put(module, method, texts[1], path)
-                lend(module, method, texts, path)
-    for own in _own_attributes(definitions, ast.Store):
+                put_method(module, method, texts[1], path)
+                lend_other_names(module, method, texts, path)
+    for own in _list_own_attributes(definitions, ast.Store):
         hides = vars(kind).get(own)
         unset = isinstance(hides, property) and hides.fset is None
-        if unset and not _definitions(texts[1], f"{above}.{own}"):
+        if unset and not _find_definitions(texts[1], f"{above}.{own}"):
             delattr(kind, own)
 
 
@@ -121,7 +123,9 @@ def lend_names(module: types.ModuleType, text: str, used: set[str]) -> None:
     """Give a module names that a text defines at its top, and names that those use in turn."""
     missing = used - set(vars(module))
     while missing:
-        lent = [part for node in parse_text(text).body for part in _binding(node, missing)]
+        lent = [
+            part for node in parse_text(text).body for part in _select_definition(node, missing)
+        ]
         for part in lent:
             # what cannot be had on this version stays missing
             with contextlib.suppress(Exception):
@@ -129,10 +133,10 @@ def lend_names(module: types.ModuleType, text: str, used: set[str]) -> None:
                 exec(compile(ast.Module([part], []), "<lent>", "exec"), vars(module))  # noqa: S102
         # each is tried once
         used = used | missing
-        missing = _names(lent) - used - set(vars(module))
+        missing = _list_names(lent) - used - set(vars(module))
 
 
-def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
+def _list_own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[str]:
     """Return names of attributes that functions read, or set, of their own object or class."""
     return {
         child.attr
@@ -145,11 +149,11 @@ def _own_attributes(nodes: Iterable[ast.AST], context: type = ast.Load) -> set[s
     }
 
 
-def _names(nodes: Iterable[ast.AST]) -> set[str]:
+def _list_names(nodes: Iterable[ast.AST]) -> set[str]:
     return {child.id for node in nodes for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
-def _binding(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
+def _select_definition(statement: ast.stmt, names: set[str]) -> list[ast.stmt]:
     """Return the statement, or the part of an import, if it defines one of the names."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         aliases = [
@@ -175,7 +179,7 @@ def parse_text(text: str) -> ast.Module:
     return ast.parse(text)
 
 
-def class_body(text: str, name: str) -> list[ast.stmt]:
+def find_class_body(text: str, name: str) -> list[ast.stmt]:
     """Return the statements of a class with a qualified name; "": those of the file."""
     body = parse_text(text).body
     for part in filter(None, name.split(".")):
@@ -184,7 +188,7 @@ def class_body(text: str, name: str) -> list[ast.stmt]:
     return body
 
 
-def _inner(texts: Sequence[str], name: str) -> None:
+def _check_inner_functions(texts: Sequence[str], name: str) -> None:
     """Raise Misfit if a function inside of another takes other arguments in the other text."""
     last = name.rpartition(".")[2]
     takes = []
@@ -196,10 +200,10 @@ def _inner(texts: Sequence[str], name: str) -> None:
 
 
 def _takes(node: Any) -> str:
-    return ast.dump(without_annotations(node.args))
+    return ast.dump(strip_annotations(node.args))
 
 
-def without_annotations(arguments: ast.arguments) -> ast.arguments:
+def strip_annotations(arguments: ast.arguments) -> ast.arguments:
     """Return a copy of arguments without their types."""
     copied = copy.deepcopy(arguments)
     for node in ast.walk(copied):
@@ -228,7 +232,7 @@ def take_away(module: types.ModuleType, name: str) -> None:
     delattr(kind, own)
 
 
-def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
+def put_method(module: types.ModuleType, name: str, text: str, path: str) -> None:
     """Give a class the method that it has in another text, decorators and defaults included.
 
     Args:
@@ -240,7 +244,7 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
         NoClass: there is no such class here, or no such method of it in the text.
     """
     above, _, own = name.rpartition(".")
-    kind, definitions = find_class(module, above), _definitions(text, name)
+    kind, definitions = find_class(module, above), _find_definitions(text, name)
     if not definitions:
         raise NoClass(f"the other text has no {name}")
     definition = ast.ClassDef(kind.__name__, [], [], list(definitions), [])
@@ -250,7 +254,7 @@ def put(module: types.ModuleType, name: str, text: str, path: str) -> None:
     # a function of the other version, which the user has named
     exec(compile(tree, path, "exec", flags, True), vars(module), own_names)  # noqa: S102
     method = vars(own_names[kind.__name__])[own]
-    for function in _functions(method):
+    for function in _unwrap_functions(method):
         # ``super()`` reads it
         for variable, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=False
@@ -270,14 +274,14 @@ def find_class(module: types.ModuleType, name: str) -> Any:
     return kind
 
 
-def _definitions(text: str, name: str) -> list[Any]:
+def _find_definitions(text: str, name: str) -> list[Any]:
     """Return all definitions of a name, such as a property and its setter."""
     above, _, own = name.rpartition(".")
-    body = class_body(text, above)
+    body = find_class_body(text, above)
     return [node for node in body if isinstance(node, _FUNCTIONS) and node.name == own]
 
 
-def _functions(method: Any) -> list[types.FunctionType]:
+def _unwrap_functions(method: Any) -> list[types.FunctionType]:
     """Return the functions of a method, behind the descriptors of Python."""
     names = ("__func__", "fget", "fset", "fdel")
     parts = [method, *(getattr(method, name, None) for name in names)]

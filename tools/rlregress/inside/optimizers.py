@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch.optim import optimizer as module
 
-from rlregress.inside.events import as_array, part, parts_of, untraced
-from rlregress.inside.recorded_methods import classes_of, hook_method
+from rlregress.inside.events import as_array, make_joint_part, make_part, suspend_tracer
+from rlregress.inside.recorded_methods import hook_method, visit_classes
 from rlregress.inside.replaced import Hook
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 
-def install(recorder: Any) -> None:
+def record_steps(recorder: Any) -> None:
     """Record every step of every optimiser, also of those that exist already."""
     steps = Steps(recorder)
     if not hook_steps(steps.before, steps.after, recorder.on_exit):
@@ -55,7 +55,7 @@ class Steps:
         self._open: dict[int, tuple[Any, list[Any]]] = {}
         self._gradients: list[tuple[Any, Any]] = []
 
-    @untraced
+    @suspend_tracer
     def before(self, optimizer: Any, *_: Any) -> None:
         """Note gradients and parameters before a step."""
         trained = [p for group in optimizer.param_groups for p in group["params"]]
@@ -63,10 +63,10 @@ class Steps:
         before = [as_array(p).copy() for p in trained]
         rates = np.array([float(group.get("lr", 0.0)) for group in optimizer.param_groups])
         parts = {
-            "size": part(np.array([len(before), sum(array.size for array in before)])),
-            "parameters": parts_of(before, trained),
-            "gradient": parts_of([p.grad for p in trained if p.grad is not None]),
-            "learning_rate": part(rates),
+            "size": make_part(np.array([len(before), sum(array.size for array in before)])),
+            "parameters": make_joint_part(before, trained),
+            "gradient": make_joint_part([p.grad for p in trained if p.grad is not None]),
+            "learning_rate": make_part(rates),
         }
         self._open[id(optimizer)] = (parts, before)
         # for the names of the event: the gradients may be gone when it is added
@@ -78,10 +78,10 @@ class Steps:
         """Make a step where torch has no hooks for it."""
         # a step that calls its parent's is one step
         if self._recorder.stepping:
-            return through(original, optimizer, *arguments, **options)
+            return call_through(original, optimizer, *arguments, **options)
         self.before(optimizer)
         try:
-            return through(original, optimizer, *arguments, **options)
+            return call_through(original, optimizer, *arguments, **options)
         finally:
             self.after(optimizer)
 
@@ -92,8 +92,8 @@ class Steps:
         after = [as_array(p) for group in optimizer.param_groups for p in group["params"]]
         if optimizer not in self._numbers:
             self._numbers[optimizer] = next(self._count)
-        updates = [_difference(*pair) for pair in zip(after, before, strict=False)]
-        parts["update"] = parts_of(updates)
+        updates = [_subtract(*pair) for pair in zip(after, before, strict=False)]
+        parts["update"] = make_joint_part(updates)
         name = f"{type(optimizer).__name__} {self._numbers[optimizer]}"
 
         def values() -> dict[str, Any]:
@@ -109,10 +109,10 @@ class Steps:
                 by_name[f"update {name}"] = update
             return by_name
 
-        self._recorder.add("optimizer", name, parts, self._recorder.places.nearest(2), values)
+        self._recorder.add("optimizer", name, parts, self._recorder.places.nearest_place(2), values)
 
 
-def _difference(after: np.ndarray, before: np.ndarray) -> np.ndarray:
+def _subtract(after: np.ndarray, before: np.ndarray) -> np.ndarray:
     # a lazy parameter gets its shape in the step: all of it is new
     same = after.shape == before.shape and after.dtype == before.dtype and after.dtype != bool
     return np.asarray(after - before) if same else after
@@ -126,4 +126,4 @@ def _install_on_classes(recorder: Any, steps: Steps) -> None:
         if kind is not torch.optim.Optimizer:
             hook_method(recorder, kind, "step", "optimizer_step", "")
 
-    classes_of(recorder, torch.optim.Optimizer, hook)
+    visit_classes(recorder, torch.optim.Optimizer, hook)

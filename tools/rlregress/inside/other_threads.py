@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 #: class that starts threads or processes -> its replacement in one process.
 IN_ONE_PROCESS = {
@@ -49,29 +49,29 @@ class OtherActivity:
         def note_process(new_process: Any) -> None:
             # a child has the hook, too, and nobody reads its notes
             if os.getpid() == self._process:
-                self._note("process", self._starter())
-            through(start_process, new_process)
+                self._note_starter("process", self._find_starter())
+            call_through(start_process, new_process)
 
         def note_thread(new_thread: Any) -> None:
             # noted when it records an event: most threads never do
-            self._starters[new_thread] = self._starter()
-            through(start_thread, new_thread)
+            self._starters[new_thread] = self._find_starter()
+            call_through(start_thread, new_thread)
 
         self._recorder.patch(process, "start", note_process)
         self._recorder.patch(thread, "start", note_thread)
 
-    def look(self) -> None:
+    def note_current_thread(self) -> None:
         """Note the current thread if it is not the one that installed this: it records an event."""
         if threading.get_ident() != self._thread:
             starter = self._starters.get(threading.current_thread())
-            self._note("thread", starter or {"class": "", "file": "", "line": 0})
+            self._note_starter("thread", starter or {"class": "", "file": "", "line": 0})
 
-    def _note(self, kind: str, starter: dict[str, Any]) -> None:
+    def _note_starter(self, kind: str, starter: dict[str, Any]) -> None:
         row = {"what": kind, **starter, "instead": self._instead.get(starter["class"], "")}
         if row not in self.rows:
             self.rows.append(row)
 
-    def _starter(self) -> dict[str, Any]:
+    def _find_starter(self) -> dict[str, Any]:
         """Return the class on the stack with a replacement, or else the nearest traced one."""
         frame: Any = sys._getframe(2)
         nearest: dict[str, Any] | None = None
@@ -84,7 +84,7 @@ class OtherActivity:
                 for base in getattr(kind, "__mro__", ())
                 if base.__name__ in self._instead
             ]
-            name = self._recorder.places.name(frame.f_code.co_filename)
+            name = self._recorder.places.path_below_root(frame.f_code.co_filename)
             row = {
                 "class": replaceable[0] if replaceable else getattr(kind, "__name__", ""),
                 "file": name or os.path.basename(frame.f_code.co_filename),

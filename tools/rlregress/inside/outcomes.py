@@ -64,7 +64,7 @@ class Difference(NamedTuple):
     numbers: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
 
-def differing_leaves(
+def find_differing_leaves(
     old: Outcome, new: Outcome, before: Described, names: Collection[str]
 ) -> dict[str, _Leaves]:
     """Return path -> both leaves, of those that are not equal to the bit.
@@ -80,9 +80,9 @@ def differing_leaves(
         for own, opposite in ((new.leaves, old.leaves), (old.leaves, new.leaves))
     )
     unnamed = [path for path in removed if path.rpartition(".")[2] not in names]
-    renamed = _renamed_attributes(old.leaves, new.leaves, unnamed, added)
+    renamed = _find_renamed_attributes(old.leaves, new.leaves, unnamed, added)
     # a dictionary has an order
-    for path, other_path in zip(*_shared_paths(old.leaves, new.leaves), strict=True):
+    for path, other_path in zip(*_align_paths(old.leaves, new.leaves), strict=True):
         if path != other_path:
             differing[path] = ("before", other_path), ("after", other_path)
             break
@@ -100,7 +100,7 @@ def differing_leaves(
     return differing
 
 
-def _shared_paths(old: Described, new: Described) -> list[list[str]]:
+def _align_paths(old: Described, new: Described) -> list[list[str]]:
     """Return the paths that both have, in the order of each."""
     return [[path for path in one if path in both] for one, both in ((old, new), (new, old))]
 
@@ -122,11 +122,11 @@ def describe_difference(differing: dict[str, _Leaves]) -> Difference | None:
     # another type says more than another number, and an error more than a missing result
     retyped = [path for path in hard if _are_retyped(*differing[path])]
     path = ((hard if "error" in differing else retyped) or hard or list(numbers))[0]
-    old, new = _words(*differing[path])
+    old, new = _describe_both(*differing[path])
     return Difference(path, old, new, not hard, bool(hard) and flips, numbers)
 
 
-def largest_gap(first: np.ndarray, second: np.ndarray) -> float:
+def measure_largest_gap(first: np.ndarray, second: np.ndarray) -> float:
     """Return the largest distance between two numbers of arrays of one shape."""
     with np.errstate(all="ignore"):
         gap = np.abs(second.astype(np.float64) - first.astype(np.float64))
@@ -134,7 +134,7 @@ def largest_gap(first: np.ndarray, second: np.ndarray) -> float:
     return float(gap[~np.isnan(gap)].max(initial=0.0))
 
 
-def largest_size(array: np.ndarray) -> float:
+def measure_largest_size(array: np.ndarray) -> float:
     """Return the largest finite absolute number of an array."""
     finite = np.abs(array[np.isfinite(array)])
     return float(finite.max(initial=0.0))
@@ -146,7 +146,7 @@ def _is_finite(leaf: Any) -> bool:
     return bool(np.isfinite(leaf[1]).all())
 
 
-def _renamed_attributes(
+def _find_renamed_attributes(
     old: Described, new: Described, removed: Sequence[str], added: Sequence[str]
 ) -> list[str]:
     """Return old paths of private attributes that the new code sets under another name.
@@ -156,7 +156,7 @@ def _renamed_attributes(
     candidates, renamed = list(added), []
     for path in removed:
         for candidate in candidates:
-            same = _contents(old, path) == _contents(new, candidate)
+            same = _leaves_of_attribute(old, path) == _leaves_of_attribute(new, candidate)
             if same and _shares_words(path, candidate):
                 candidates.remove(candidate)
                 renamed.append(path)
@@ -173,7 +173,7 @@ def _shares_words(old: str, new: str) -> bool:
     )  # fmt: skip
 
 
-def _contents(leaves: Described, attribute: str) -> dict[str, Any]:
+def _leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, Any]:
     """Return the leaves of an attribute by what leads to each from there, comparable by ==."""
     below = {path[len(attribute) :]: leaf for path, leaf in leaves.items()
              if _is_below(path, [attribute])}  # fmt: skip
@@ -222,7 +222,7 @@ def _have_same_finite(first: np.ndarray, second: np.ndarray) -> bool:
     return all(np.array_equal(f(first), f(second)) for f in (np.isnan, np.isposinf, np.isneginf))
 
 
-def _words(first: Any, second: Any) -> list[str]:
+def _describe_both(first: Any, second: Any) -> list[str]:
     """Return two leaves in words, each as far as it says how they differ."""
     pair = (first, second)
     if None in pair:
@@ -239,8 +239,8 @@ def _words(first: Any, second: Any) -> list[str]:
     rows = [np.ascontiguousarray(leaf[1]).reshape(-1) for leaf in pair]
     bits = [row.view(np.uint8).reshape(row.size, -1) for row in rows]
     places = np.flatnonzero((bits[0] != bits[1]).any(axis=1))[:_PRINTED]
-    return [", ".join(_number(row[place]) for place in places) for row in rows]
+    return [", ".join(_format_number(row[place]) for place in places) for row in rows]
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     return f"{value:.9g}" if value.dtype.kind == "f" else str(value)

@@ -21,8 +21,8 @@ import torch
 
 from rlregress.inside import leaves
 from rlregress.inside.events import as_array
-from rlregress.probing.option_variants import values_of
-from rlregress.probing.signatures import parameters_of
+from rlregress.probing.option_variants import list_other_values
+from rlregress.probing.signatures import list_parameters
 
 #: entries of one container, and levels of objects, that are changed one by one.
 _ENTRIES, _LEVELS = 16, 4
@@ -43,12 +43,12 @@ _FLAG = re.compile(r"done|termina|trunca|timeout|mask|start|reset|first|alive|va
 _Numbers = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-def _alternate(array: np.ndarray, number: Any) -> np.ndarray:
+def _replace_every_second(array: np.ndarray, number: Any) -> np.ndarray:
     every_second = (np.arange(array.size) % 2).astype(bool).reshape(array.shape)
     return np.where(every_second, number, array)
 
 
-def _magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
+def _change_magnitudes(array: np.ndarray, draw: np.random.Generator) -> np.ndarray:
     return array * 10.0 ** draw.uniform(-3, 3, array.shape) * draw.choice([-1, 1], array.shape)
 
 
@@ -57,7 +57,7 @@ _FLAGS: dict[str, _Numbers] = {
     "inverted": lambda x, _: 1 - x,
     "all 1": lambda x, _: np.ones_like(x),
     "all 0": lambda x, _: np.zeros_like(x),
-    "alternately 0 and 1": lambda x, _: _alternate(np.zeros_like(x), 1),
+    "alternately 0 and 1": lambda x, _: _replace_every_second(np.zeros_like(x), 1),
 }
 _WHOLE: dict[str, _Numbers] = {
     "all 0": lambda x, _: np.zeros_like(x),
@@ -71,9 +71,9 @@ _FLOATS: dict[str, _Numbers] = {
     "all 1": lambda x, _: np.ones_like(x),
     "times -10000": lambda x, _: -1e4 * x,
     "times 0.01": lambda x, _: 0.01 * x,
-    "alternately 0": lambda x, _: _alternate(x, 0),
+    "alternately 0": lambda x, _: _replace_every_second(x, 0),
     "plus 1": lambda x, _: x + 1,
-    "of other magnitudes": _magnitudes,
+    "of other magnitudes": _change_magnitudes,
 }
 #: of single numbers: a sign is kept, as of a rate or a size.
 _NUMBERS: dict[str, dict[str, _Numbers]] = {
@@ -97,7 +97,7 @@ _NUMBERS: dict[str, dict[str, _Numbers]] = {
 }
 
 
-def aim_at(bounds: Collection[float]) -> None:
+def aim_at_bounds(bounds: Collection[float]) -> None:
     """Let numbers also become values between some bounds, and beyond them.
 
     This lasts for the rest of the process: one call is examined in each.
@@ -153,14 +153,14 @@ class Target(NamedTuple):
         def change_numbers(part: Any) -> Any:
             if self.whole and not leaves.is_array(part):
                 return None
-            table = _table(part, str(self))
+            table = _choose_changes(part, str(self))
             if table is None:
                 return None
             name, replace = list(table.items())[number % len(table)]
             words.append(name)
             return _replace_numbers(part, replace, draw)
 
-        return leaves.changed(value, change_numbers)
+        return leaves.change_numbers(value, change_numbers)
 
 
 class Perturbation(NamedTuple):
@@ -172,28 +172,28 @@ class Perturbation(NamedTuple):
 
     changes: tuple[tuple[Target, int], ...]
 
-    def halves(self) -> list[Perturbation]:
+    def split_in_halves(self) -> list[Perturbation]:
         """Return two that each make some of the same changes; empty for one change alone."""
         middle = len(self.changes) // 2
         halves = self.changes[:middle], self.changes[middle:]
         return [Perturbation(half) for half in halves] if middle else []
 
-    def smaller(self) -> list[Perturbation]:
+    def list_smaller(self) -> list[Perturbation]:
         """Return those with half of the changes, then those without one of them."""
         count = len(self.changes)
         without = [self.changes[:n] + self.changes[n + 1 :] for n in range(count)]
-        return self.halves() + [Perturbation(change) for change in without if count > 2]
+        return self.split_in_halves() + [Perturbation(change) for change in without if count > 2]
 
     def apply(self, arguments: dict[str, Any]) -> None:
         """Change arguments in place."""
         for target, number in self.changes:
-            _change(arguments, target, number)
+            _change_argument(arguments, target, number)
 
-    def words(self, arguments: dict[str, Any]) -> str:
+    def describe_changes(self, arguments: dict[str, Any]) -> str:
         """Return the changes in words, of the first parts by name."""
         described = []
         for target, number in self.changes[:_NAMED_VALUES]:
-            words = _change(arguments, target, number)
+            words = _change_argument(arguments, target, number)
             described.append(f"{target} {words[0] if words else 'as it was'}")
         count = len(self.changes) - len(described)
         return ", ".join(described) + (f" and {count} more" if count else "")
@@ -208,24 +208,24 @@ def find_options(called: Any, arguments: dict[str, Any]) -> list[Target]:
         called: the function, or the class whose constructor it is.
     """
     owner = arguments.get("self")
-    options = list(_options(called, (), arguments))
+    options = list(_list_options(called, (), arguments))
     if owner is not None:
         with contextlib.suppress(TypeError, ValueError):
-            options += _options(type(owner), ("self",), leaves.attributes(owner))
+            options += _list_options(type(owner), ("self",), leaves.own_attributes(owner))
     return options
 
 
-def _options(called: Any, owner: tuple[str, ...], values: dict[str, Any]) -> Iterator[Target]:
-    for name, parameter in parameters_of(called).items():
+def _list_options(called: Any, owner: tuple[str, ...], values: dict[str, Any]) -> Iterator[Target]:
+    for name, parameter in list_parameters(called).items():
         value = values.get(name, 0)
         if value is None or isinstance(value, str):
-            options = values_of(called, parameter.replace(default=value))
+            options = list_other_values(called, parameter.replace(default=value))
             label = f".{name}" if owner else name
             if options:
                 yield Target((*owner, label), 1, options=tuple(options))
 
 
-def perturbations(
+def list_perturbations(
     arguments: dict[str, Any], names: set[str], near: set[str], options: Sequence[Target] = ()
 ) -> Iterator[Perturbation]:
     """Yield changes of arguments: of arrays, of single numbers and of a few of both, in turn.
@@ -236,7 +236,7 @@ def perturbations(
         options: see ``find_options``.
     """
     listed_targets = [
-        t for name, value in arguments.items() for t in _targets(value, (name,), names)
+        t for name, value in arguments.items() for t in _list_targets(value, (name,), names)
     ]
     targets = [*dict.fromkeys(listed_targets)]
     arrays = [target for target in targets if target.size > 1 and not target.whole]
@@ -252,15 +252,15 @@ def perturbations(
             yield from (Perturbation(((option, n),)) for n in range(len(option.options)))
     foremost = [group for group in (nearest, named) if len(group) > 1]
     for number in range(_FIRST):
-        yield from (_mixed(group, number) for group in foremost[: 1 + (nearest != named)])
+        yield from (_mix_changes(group, number) for group in foremost[: 1 + (nearest != named)])
     rows = [
         [Perturbation(tuple((target, number) for target in targets[first::apart]))
          for number in range(len(_FLOATS)) for first in range(apart)],
-        [_mixed(single, number) for number in range(_AT_ONCE)] if len(single) > 1 else [],
+        [_mix_changes(single, number) for number in range(_AT_ONCE)] if len(single) > 1 else [],
         [Perturbation(tuple((array, number) for array in arrays)) for number in range(len(_FLOATS))]
-        + [_mixed(arrays, number) for number in range(_AT_ONCE)] if len(arrays) > 1 else [],
+        + [_mix_changes(arrays, number) for number in range(_AT_ONCE)] if len(arrays) > 1 else [],
         # some of them, the more the later
-        [_mixed(targets[number % 3 :: _AT_ONCE - number], number) for number in range(_AT_ONCE)]
+        [_mix_changes(targets[n % 3 :: _AT_ONCE - n], n) for n in range(_AT_ONCE)]
         if len(targets) > 1 else [],
     ]  # fmt: skip
     for turn in itertools.zip_longest(*rows):
@@ -271,35 +271,39 @@ def perturbations(
         )
 
 
-def _mixed(targets: Sequence[Target], number: int) -> Perturbation:
+def _mix_changes(targets: Sequence[Target], number: int) -> Perturbation:
     """Return a perturbation that changes each target in another way."""
     ways = [random.Random(f"{number} {target}").randrange(1000) for target in targets]
     return Perturbation(tuple(zip(targets, ways, strict=False)))
 
 
-def _parts(value: Any) -> list[tuple[str, Any]]:
+def _list_parts(value: Any) -> list[tuple[str, Any]]:
     if isinstance(value, Arguments):
         return list(value.items())
-    return leaves.children(value)
+    return leaves.list_children(value)
 
 
 class Arguments(dict[str, Any]):
     """The arguments of a call, by name."""
 
 
-def _targets(
+def _list_targets(
     value: Any, labels: tuple[str, ...], names: set[str], level: int = 0
 ) -> Iterator[Target]:
     """Yield the parts of a value that are changed one by one, the whole of it last."""
     if leaves.is_array(value) or isinstance(value, (bool, int, float, np.generic)):
-        if _table(value, labels[-1]):
+        if _choose_changes(value, labels[-1]):
             flag = isinstance(value, bool)
             yield Target(labels, int(np.prod(np.shape(value))), flag=flag)
         return
-    if level >= _LEVELS or isinstance(value, leaves.CODE) or leaves.leaf(value) is not None:
+    if (
+        level >= _LEVELS
+        or isinstance(value, leaves.CODE)
+        or leaves.describe_leaf(value) is not None
+    ):
         return
     space = type(value).__module__.partition(".")[0] in _SPACES
-    parts = leaves.children(value)
+    parts = leaves.list_children(value)
     attributes = [part for part in parts if part[0].startswith(".")]
     items = [part for part in parts if not part[0].startswith(".")]
     if isinstance(value, _CONTAINERS):
@@ -309,7 +313,7 @@ def _targets(
     read = [(label, part) for label, part in attributes
             if label[1:] in names or (level and not space and leaves.is_array(part))]  # fmt: skip
     for label, part in [*items[:_ENTRIES], *read[: 4 * _ENTRIES]]:
-        yield from _targets(part, (*labels, label), names, level + 1)
+        yield from _list_targets(part, (*labels, label), names, level + 1)
     if level and not space:
         sizes: list[int] = []
 
@@ -317,30 +321,32 @@ def _targets(
             if leaves.is_array(part):
                 sizes.append(int(np.prod(np.shape(part))))
 
-        leaves.changed(value, note_size)
+        leaves.change_numbers(value, note_size)
         if sum(sizes):
             yield Target(labels, sum(sizes), whole=True)
 
 
-def _change(arguments: dict[str, Any], target: Target, number: int) -> list[str]:
+def _change_argument(arguments: dict[str, Any], target: Target, number: int) -> list[str]:
     """Change a part of the arguments in place; return the changes in words."""
     words: list[str] = []
-    _at(arguments, target.labels, functools.partial(target.change, number=number, words=words))
+    _change_at(
+        arguments, target.labels, functools.partial(target.change, number=number, words=words)
+    )
     return words
 
 
-def _at(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
+def _change_at(value: Any, labels: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
     """Return the value with the part changed that labels lead to."""
     if not labels:
         return change(value)
-    for label, part in _parts(value):
+    for label, part in _list_parts(value):
         if label == labels[0]:
-            changed = _at(part, labels[1:], change)
-            return value if changed is part else leaves.put(value, label, changed)
+            changed = _change_at(part, labels[1:], change)
+            return value if changed is part else leaves.replace_part(value, label, changed)
     return value
 
 
-def _table(value: Any, name: str) -> dict[str, _Numbers] | None:
+def _choose_changes(value: Any, name: str) -> dict[str, _Numbers] | None:
     """Return the changes of a number, an array or a tensor; None: there are none."""
     if isinstance(value, torch.Tensor):
         if value.dtype == torch.bool:

@@ -4,7 +4,7 @@
 
 Runs inside foreign and old environments: gymnasium and NumPy only, Python 3.10 syntax. The job is a
 JSON file: ``environments`` (ids), ``steps``, and ``policies``: name -> file of a policy, which
-plays ``episodes``; see ``baselines/policies``.
+plays ``record_episodes``; see ``baselines/policies``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rlregress.inside.events import types_of
+from rlregress.inside.events import describe_types
 from rlregress.inside.job_files import answer_job
 
 
-def _row(observation: Any, reward: Any = 0.0) -> list[float]:
+def _make_row(observation: Any, reward: Any = 0.0) -> list[float]:
     return [float(reward), *np.ravel(observation).astype(float).tolist()]
 
 
@@ -38,18 +38,18 @@ class _Types:
     def note(self, row: int, *values: Any) -> None:
         """Note a reset, or a step with its reward and flags."""
         names = ("observation", "reward", "terminated", "truncated")
-        types = types_of(dict(zip(names, values, strict=False)))
+        types = describe_types(dict(zip(names, values, strict=False)))
         if self._last.get(len(values)) != types:
             self._last[len(values)] = types
             self.changes.append([row, types])
 
 
-def trajectory(id: str, steps: int) -> dict[str, Any]:
+def record_trajectory(id: str, steps: int) -> dict[str, Any]:
     """Return observations and rewards of seeded actions, as numbers; or why there are none."""
     try:
         environment = gymnasium.make(id)
         observation, _ = environment.reset(seed=0)
-        rows: list[list[float]] = [_row(observation)]
+        rows: list[list[float]] = [_make_row(observation)]
         types = _Types()
         types.note(0, observation)
         space: Any = environment.action_space
@@ -61,21 +61,21 @@ def trajectory(id: str, steps: int) -> dict[str, Any]:
                 action = np.asarray(draw.uniform(space.low, space.high), dtype=space.dtype)
             observation, reward, terminated, truncated, _ = environment.step(action)
             types.note(len(rows), observation, reward, terminated, truncated)
-            rows.append(_row(observation, reward))
+            rows.append(_make_row(observation, reward))
             if terminated or truncated:
                 observation, _ = environment.reset()
                 types.note(len(rows), observation)
-                rows.append(_row(observation))
+                rows.append(_make_row(observation))
         environment.close()
         return {"rows": rows, "types": types.changes}
     except Exception as error:  # an environment that one version lacks is a difference
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def episodes(path: str, count: int) -> dict[str, Any]:
+def record_episodes(path: str, count: int) -> dict[str, Any]:
     """Return the rows of whole episodes of a trained policy, with the seeds 0, 1, ...; or an error.
 
-    ``rows`` as of ``trajectory``; ``begins``: the row of each reset; ``returns``.
+    ``rows`` as of ``record_trajectory``; ``begins``: the row of each reset; ``returns``.
     """
     try:
         stored = np.load(path, allow_pickle=False)
@@ -89,7 +89,7 @@ def episodes(path: str, count: int) -> dict[str, Any]:
             observation, _ = environment.reset(seed=seed)
             begins.append(len(rows))
             types.note(len(rows), observation)
-            rows.append(_row(observation))
+            rows.append(_make_row(observation))
             is_over = False
             total = 0.0
             while not is_over:
@@ -103,7 +103,7 @@ def episodes(path: str, count: int) -> dict[str, Any]:
                     action = np.clip(out, space.low, space.high).astype(space.dtype)
                 observation, reward, terminated, truncated, _ = environment.step(action)
                 types.note(len(rows), observation, reward, terminated, truncated)
-                rows.append(_row(observation, reward))
+                rows.append(_make_row(observation, reward))
                 total += float(reward)
                 is_over = bool(terminated or truncated)
             returns.append(total)
@@ -113,13 +113,13 @@ def episodes(path: str, count: int) -> dict[str, Any]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def answers(job: dict[str, Any]) -> dict[str, Any]:
+def record_all(job: dict[str, Any]) -> dict[str, Any]:
     """Return the trajectories of a job by environment or policy."""
-    trajectories = {id: trajectory(id, int(job["steps"])) for id in job["environments"]}
+    trajectories = {id: record_trajectory(id, int(job["steps"])) for id in job["environments"]}
     for name, path in job["policies"].items():
-        trajectories[name] = episodes(path, int(job["episodes"]))
+        trajectories[name] = record_episodes(path, int(job["episodes"]))
     return trajectories
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(answers, sys.argv[1:]))
+    sys.exit(answer_job(record_all, sys.argv[1:]))

@@ -24,7 +24,7 @@ from gymnasium.utils import EzPickle
 _LARGE_BYTES = 1 << 20
 
 
-def dump(everything: Any, file: Any) -> None:
+def dump_objects(everything: Any, file: Any) -> None:
     """Write a graph of objects.
 
     Args:
@@ -36,8 +36,8 @@ def dump(everything: Any, file: Any) -> None:
     _Pickler(file, protocol=5).dump(everything)
 
 
-def load(file: BinaryIO) -> Any:
-    """Read a graph of objects that ``dump`` wrote with the same versions.
+def load_objects(file: BinaryIO) -> Any:
+    """Read a graph of objects that ``dump_objects`` wrote with the same versions.
 
     Raises:
         Exception: it cannot be read.
@@ -71,7 +71,7 @@ class Tensors:
 
     def reduce(self, tensor: torch.Tensor, requires_grad: bool) -> Any:
         """Return how to pickle a plain tensor."""
-        memory = _memory(tensor)
+        memory = _memory_of_tensor(tensor)
         place = (memory.data_ptr(), memory.nbytes())
         self.shares = self.shares or place in self._storages
         if place not in self._storages:
@@ -94,16 +94,23 @@ class _Pickler(cloudpickle.Pickler):
 
     def reducer_override(self, instance: Any) -> Any:
         if isinstance(instance, np.ndarray) and instance.nbytes > _LARGE_BYTES:
-            cut = _without_zeros(instance)
+            cut = _reduce_array(instance)
             if cut is not None:
                 return cut
         elif isinstance(instance, torch.Tensor) and is_plain(instance):
             return self._tensors.reduce(instance, instance.is_leaf and instance.requires_grad)
         elif isinstance(instance, weakref.ReferenceType):
-            return _weak, (instance(),)
+            return _rebuild_weak_reference, (instance(),)
         elif isinstance(instance, EzPickle):
             # it would be made anew from its arguments
-            return _make_without_init, (type(instance),), instance.__dict__, None, None, _fill
+            return (
+                _make_without_init,
+                (type(instance),),
+                instance.__dict__,
+                None,
+                None,
+                _fill_attributes,
+            )
         return super().reducer_override(instance)
 
 
@@ -114,11 +121,11 @@ def is_plain(tensor: torch.Tensor) -> bool:
         and tensor.device.type == "cpu"
         and tensor.layout is torch.strided
         and not (tensor.is_quantized or tensor.is_conj() or tensor.is_neg())
-        and _memory(tensor) is not None
+        and _memory_of_tensor(tensor) is not None
     )
 
 
-def _without_zeros(array: np.ndarray) -> Any:
+def _reduce_array(array: np.ndarray) -> Any:
     """Return how to pickle a large array without its zeros; None: as usual."""
     if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous:
         return None
@@ -126,10 +133,10 @@ def _without_zeros(array: np.ndarray) -> Any:
     end = len(memory)
     while end and not memory[max(end - _LARGE_BYTES, 0) : end].any():
         end = max(end - _LARGE_BYTES, 0)
-    return _array, (array.shape, array.dtype, pickle.PickleBuffer(memory.data[:end]))
+    return _rebuild_array, (array.shape, array.dtype, pickle.PickleBuffer(memory.data[:end]))
 
 
-def _array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
+def _rebuild_array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     if len(start) == dtype.itemsize * int(np.prod(shape)):
         return np.frombuffer(start, dtype).reshape(shape)
     array = np.zeros(shape, dtype)
@@ -137,7 +144,7 @@ def _array(shape: tuple[int, ...], dtype: np.dtype, start: Any) -> np.ndarray:
     return array
 
 
-def _memory(tensor: torch.Tensor) -> Any:
+def _memory_of_tensor(tensor: torch.Tensor) -> Any:
     """Return the memory of a tensor; None before torch 1.13."""
     if hasattr(tensor, "untyped_storage"):
         return tensor.untyped_storage()
@@ -148,7 +155,9 @@ def _memory(tensor: torch.Tensor) -> Any:
 def make_tensor(kind: type, storage: Storage, layout: Any, requires_grad: bool) -> torch.Tensor:
     """Return a tensor in a memory."""
     dtype, offset, shape, stride = layout
-    tensor = torch.empty(0, dtype=dtype).set_(_memory(storage.tensor), offset, shape, stride)
+    tensor = torch.empty(0, dtype=dtype).set_(
+        _memory_of_tensor(storage.tensor), offset, shape, stride
+    )
     if kind is torch.nn.Parameter:
         return torch.nn.Parameter(tensor, requires_grad)
     return tensor.requires_grad_(requires_grad)
@@ -164,7 +173,7 @@ class _Gone:
     """The object of a weak reference whose object is gone."""
 
 
-def _weak(instance: Any) -> Any:
+def _rebuild_weak_reference(instance: Any) -> Any:
     return weakref.ref(_Gone() if instance is None else instance)
 
 
@@ -172,5 +181,5 @@ def _make_without_init(kind: Any) -> Any:
     return kind.__new__(kind)
 
 
-def _fill(instance: Any, state: Mapping[str, Any]) -> None:
+def _fill_attributes(instance: Any, state: Mapping[str, Any]) -> None:
     instance.__dict__.update(state)

@@ -21,7 +21,7 @@ from rlregress.frameworks.base import Adapter
 from rlregress.inside.events import Places
 from rlregress.inside.job_files import answer_job
 from rlregress.inside.lines import Lines
-from rlregress.model.extra_packages import ON_SIDES
+from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, error_text
 from rlregress.probing.interface import Unprobed, Unsupported
@@ -29,7 +29,7 @@ from rlregress.probing.isolation import run_isolated
 from rlregress.probing.time_limits import raise_after
 
 
-def answers(
+def probe_adapter(
     framework: str, inputs: dict[str, dict[str, Any]], until: float | None = None
 ) -> dict[str, Any]:
     """Run the probes of an adapter and read defaults and signatures of its framework.
@@ -46,7 +46,7 @@ def answers(
     torch.optim.Adam([torch.nn.Parameter(torch.zeros(1))])
     adapter = frameworks.get(framework)
     observed: dict[str, Any] = {}
-    places = Places(_folders(adapter))
+    places = Places(_list_folders(adapter))
     #: file and qualified name of each function that a probe called -> its place in the list.
     functions: dict[tuple[str, str], int] = {}
     for (id, scope), probe in adapter.observe.probes().items():
@@ -70,11 +70,12 @@ def answers(
             answer = {"error": "--minutes were over", "why": "time"}
         except Exception as error:  # whatever the foreign code raises is the finding
             answer = {
-                "error": missing_packages.describe_missing(error, ON_SIDES) or error_text(error),
+                "error": missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
+                or error_text(error),
                 "why": _classify_error(error, adapter.framework.modules),
                 "place": framework_errors.error_location(error),
                 "whose": framework_errors.error_origin(
-                    error, adapter.framework.modules, _folders(adapter)
+                    error, adapter.framework.modules, _list_folders(adapter)
                 ),
             }
         answer["entered"] = [
@@ -85,12 +86,12 @@ def answers(
         observed[f"{id} {scope}"] = answer
     return {
         "versions": dict(adapter.code.versions()),
-        "folders": list(_folders(adapter)),
+        "folders": list(_list_folders(adapter)),
         "functions": [list(function) for function in functions],
-        **_algorithms(adapter),
+        **_list_algorithms(adapter),
         "observed": observed,
-        **_defaults(adapter),
-        **_signatures(adapter),
+        **_read_defaults(adapter),
+        **_read_signatures(adapter),
     }
 
 
@@ -98,21 +99,21 @@ class OutOfTime(BaseException):
     """The time for probes is over; no handler of a framework catches it."""
 
 
-def _folders(adapter: Adapter) -> Sequence[str]:
+def _list_folders(adapter: Adapter) -> Sequence[str]:
     try:
         return adapter.code.folders()
     except Exception:  # foreign code, as above
         return ()
 
 
-def _algorithms(adapter: Adapter) -> dict[str, Any]:
+def _list_algorithms(adapter: Adapter) -> dict[str, Any]:
     try:
         return {"algorithms": list(adapter.trace_trainings())}
     except Exception as error:  # foreign code, as above
         return {"algorithms": [], "algorithms_unread": error_text(error)}
 
 
-def _defaults(adapter: Adapter) -> dict[str, Any]:
+def _read_defaults(adapter: Adapter) -> dict[str, Any]:
     defaults: dict[tuple[str, str], Mapping[str, Any]] = {}
     for algorithms, read in (
         ((*adapter.framework.algorithms, *adapter.framework.behavior_only), adapter.read.defaults),
@@ -131,7 +132,7 @@ def _defaults(adapter: Adapter) -> dict[str, Any]:
     cells = {" ".join(cell): values for cell, values in defaults.items()}
     return {
         "defaults": {
-            cell: {name: signatures.text_of(value) for name, value in values.items()}
+            cell: {name: signatures.format_value(value) for name, value in values.items()}
             for cell, values in cells.items()
             if not isinstance(values, Unread)
         },
@@ -141,8 +142,8 @@ def _defaults(adapter: Adapter) -> dict[str, Any]:
     }
 
 
-def _signatures(adapter: Adapter) -> dict[str, Any]:
-    by_name, unread = signatures.signatures(adapter.framework.public)
+def _read_signatures(adapter: Adapter) -> dict[str, Any]:
+    by_name, unread = signatures.read_signatures(adapter.framework.public)
     return {"signatures": by_name, "signatures_unread": unread}
 
 
@@ -169,9 +170,9 @@ def _classify_error(error: BaseException, modules: Sequence[str]) -> str:
     return reason
 
 
-def _answer(job: dict[str, Any]) -> dict[str, Any]:
-    return answers(job["framework"], job["inputs"], job.get("until"))
+def _answer_job(job: dict[str, Any]) -> dict[str, Any]:
+    return probe_adapter(job["framework"], job["inputs"], job.get("until"))
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(_answer, sys.argv[1:]))
+    sys.exit(answer_job(_answer_job, sys.argv[1:]))

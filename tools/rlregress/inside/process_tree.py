@@ -43,7 +43,7 @@ _PARENT_DIED = signal.SIGURG
 _PASSED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
-def supervised(command: Sequence[str], parent: int = 0) -> list[str]:
+def supervise_command(command: Sequence[str], parent: int = 0) -> list[str]:
     """Return the command that supervises another one.
 
     Args:
@@ -59,7 +59,7 @@ def kill_tree(process: subprocess.Popen[Any]) -> None:
     process.send_signal(KILL_TREE if _LINUX else signal.SIGKILL)
 
 
-def run(
+def run_supervised(
     command: Sequence[str], timeout: float | None = None, **options: Any
 ) -> subprocess.CompletedProcess[str]:
     """Run a supervised command to its end; kill all of it if the wait ends first.
@@ -71,7 +71,7 @@ def run(
     import subprocess
 
     text = {"text": True, "stdin": subprocess.DEVNULL, **options}
-    with subprocess.Popen(supervised(command), **text) as process:
+    with subprocess.Popen(supervise_command(command), **text) as process:
         try:
             output, errors = process.communicate(timeout=timeout)
         except BaseException:
@@ -89,17 +89,17 @@ def end_with_parent(by: signal.Signals = signal.SIGTERM, parent: int = 0) -> Non
     """
     if _LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, by)
-        if parent and _state(parent)[0] in "ZX":
+        if parent and _read_state(parent)[0] in "ZX":
             os.kill(os.getpid(), by)
 
 
 @contextlib.contextmanager
-def children_ended() -> Iterator[None]:
+def end_children() -> Iterator[None]:
     """End, with the block, every process that was started in it, at whatever depth."""
     if not _LINUX:
         yield
         return
-    before = _children()
+    before = _list_children()
     # what a child leaves behind becomes a child of this process
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
     try:
@@ -110,7 +110,7 @@ def children_ended() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def temporary_folder() -> Iterator[str]:
+def own_temporary_files() -> Iterator[str]:
     """Keep the temporary files of the block, and of what it starts, in a folder; remove it then.
 
     Children get it from ``child_environment``. Within a command that another one has started, it is
@@ -153,13 +153,13 @@ def _remove_left_folder() -> None:
     """Remove the folder of temporary files if its owner has ended, or is this very process."""
     folder = os.environ.get("TMPDIR", "")
     owner = folder_owner(folder)
-    if owner and (owner == os.getpid() or _state(owner)[0] in "ZX"):
+    if owner and (owner == os.getpid() or _read_state(owner)[0] in "ZX"):
         import shutil
 
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _state(process: int) -> list[str]:
+def _read_state(process: int) -> list[str]:
     """Return state and parent of a process, from its line in ``/proc``."""
     try:
         with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
@@ -169,17 +169,17 @@ def _state(process: int) -> list[str]:
     return text.rpartition(")")[2].split()[:2]
 
 
-def _children() -> set[int]:
+def _list_children() -> set[int]:
     parent = str(os.getpid())
     processes = (int(name) for name in os.listdir("/proc") if name.isdecimal())
-    return {process for process in processes if _state(process)[1] == parent}
+    return {process for process in processes if _read_state(process)[1] == parent}
 
 
 def _end_children(spared: Collection[int] = (), grace: float = _GRACE) -> None:
     """End the children of this process, and theirs, which become its own as their parents end."""
     notified: set[int] = set()
     end = time.monotonic() + grace
-    while children := _children() - set(spared):
+    while children := _list_children() - set(spared):
         for child in children:
             late = time.monotonic() > end
             if late or child not in notified:
@@ -204,7 +204,7 @@ def _supervise(parent: int, command: list[str]) -> NoReturn:
     if not child:
         end_with_parent(signal.SIGKILL, own)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        _execute(command)
+        _replace_by_command(command)
     finished = status = 0
     while finished != child:
         got = signal.sigwaitinfo(awaited) if os.getppid() == parent else None
@@ -231,7 +231,7 @@ def _pass_on(number: int, child: int) -> None:
     signal.sigtimedwait([number], 0)
 
 
-def _execute(command: list[str]) -> NoReturn:
+def _replace_by_command(command: list[str]) -> NoReturn:
     try:
         os.execvp(command[0], command)
     except OSError as error:

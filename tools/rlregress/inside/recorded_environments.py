@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import part
-from rlregress.inside.recorded_methods import Depth, Importing, classes_of, hook_method
+from rlregress.inside.events import make_part
+from rlregress.inside.recorded_methods import Depth, Importing, hook_method, visit_classes
 from rlregress.inside.seeds import SEED
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 #: attribute of an environment that was seeded and has no generator of gymnasium that shows it.
 _SEEDED = "_rlregress_seeded"
@@ -55,12 +55,12 @@ class Environments:
 
     def install(self, importing: Importing) -> None:
         """Record all environments, and seed them where the script does not."""
-        importing.when("gymnasium.core", self._hook_environments)
-        importing.when("gym.core", self._hook_environments)
-        importing.when("gymnasium.spaces", self._seed_spaces)
-        importing.when("gym.spaces", self._seed_spaces)
-        importing.when("gymnasium.utils.seeding", self._seed_generators)
-        importing.when("gym.utils.seeding", self._seed_generators)
+        importing.call_when_imported("gymnasium.core", self._hook_environments)
+        importing.call_when_imported("gym.core", self._hook_environments)
+        importing.call_when_imported("gymnasium.spaces", self._seed_spaces)
+        importing.call_when_imported("gym.spaces", self._seed_spaces)
+        importing.call_when_imported("gymnasium.utils.seeding", self._seed_generators)
+        importing.call_when_imported("gym.utils.seeding", self._seed_generators)
 
     def _hook_environments(self, core: Any) -> None:
         def hook(kind: Any) -> None:
@@ -68,7 +68,7 @@ class Environments:
             if kind is not core.Env and not _is_vector(kind):
                 self.hook(kind)
 
-        classes_of(self._recorder, core.Env, hook)
+        visit_classes(self._recorder, core.Env, hook)
 
     def hook(self, kind: Any) -> None:
         """Record a class of environments."""
@@ -77,7 +77,7 @@ class Environments:
         for name in ("reset", "step", "seed") if counts else ("reset", "seed"):
             hook_method(self._recorder, kind, name, f"environment_{name}", name)
 
-    def watch(self, environment: Any) -> Watch | None:
+    def find_watch(self, environment: Any) -> Watch | None:
         """Return the watch of an environment; None: it cannot have one."""
         try:
             # a vector environment of another library may have nothing to unwrap
@@ -100,51 +100,51 @@ class Environments:
         """Reset an environment, with the recorder's seed if the script has never given one."""
         is_outermost = not self._depth.environments
         if is_outermost:
-            self._recorder.check()
+            self._recorder.raise_if_stopped()
         if self._recorder.over:
-            return through(original, environment, *args, **options)
-        watch = self.watch(environment)
+            return call_through(original, environment, *args, **options)
+        watch = self.find_watch(environment)
         if watch is not None:
-            self._seed(watch, environment, args, options)
+            self._seed_first_reset(watch, environment, args, options)
         if not is_outermost or watch is None or self._recorder.quiet:
-            returned = through(original, environment, *args, **options)
-            self._mark(watch, environment)
+            returned = call_through(original, environment, *args, **options)
+            self._mark_seeded(watch, environment)
             return returned
-        returned = self._within(original, environment, *args, **options)
-        self._mark(watch, environment)
+        returned = self._call_within(original, environment, *args, **options)
+        self._mark_seeded(watch, environment)
         has_information = (
             isinstance(returned, tuple) and len(returned) == 2 and isinstance(returned[1], dict)
         )
         observation = returned[0] if has_information else returned
-        self._add("reset", watch, {"observation": part(observation)})
+        self._add_event("reset", watch, {"observation": make_part(observation)})
         return returned
 
     def step(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
         """Step an environment; the outermost one is an event."""
         if self._depth.environments:
-            return through(original, environment, *args, **options)
-        self._recorder.check()
+            return call_through(original, environment, *args, **options)
+        self._recorder.raise_if_stopped()
         if self._recorder.over:
-            return through(original, environment, *args, **options)
-        self._recorder.new_parameters()
-        watch = self.watch(environment)
+            return call_through(original, environment, *args, **options)
+        self._recorder.record_new_parameters()
+        watch = self.find_watch(environment)
         # before the environment can change it
-        action = part(args[0] if args else next(iter(options.values()), None))
-        returned = self._within(original, environment, *args, **options)
+        action = make_part(args[0] if args else next(iter(options.values()), None))
+        returned = self._call_within(original, environment, *args, **options)
         if watch is not None:
-            self.stepped(watch, action, returned)
+            self.record_step(watch, action, returned)
         return returned
 
     def seed(self, _: str, original: Any, environment: Any, *args: Any, **options: Any) -> Any:
         """Seed an environment of gym, which has a method for it."""
-        watch = self.watch(environment)
-        returned = through(original, environment, *args, **options)
+        watch = self.find_watch(environment)
+        returned = call_through(original, environment, *args, **options)
         if watch is not None and [*args, *options.values()] not in ([], [None]):
             watch.seeded = True
-            self._mark(watch, environment)
+            self._mark_seeded(watch, environment)
         return returned
 
-    def _mark(self, watch: Watch | None, environment: Any) -> None:
+    def _mark_seeded(self, watch: Watch | None, environment: Any) -> None:
         """Mark a seeded environment, so that copies are known to be seeded."""
         with contextlib.suppress(Exception):
             names = vars(environment.unwrapped)
@@ -157,32 +157,36 @@ class Environments:
         # environments of this process are seeded one by one
         if inner is None or hasattr(inner, "envs") or not _takes_seed(inner):
             return
-        watch = self.watch(owner)
+        watch = self.find_watch(owner)
         if watch is None or watch.seeded:
             return
         watch.seeded = True
         if not args and options.get("seed") is None:
-            self._recorder.unseeded("resets of environments")
+            self._recorder.note_seeding("resets of environments")
             options["seed"] = SEED + watch.number
 
-    def apart(self, name: str, owner: Any, action: Any, returned: Any) -> None:
+    def record_other_processes(self, name: str, owner: Any, action: Any, returned: Any) -> None:
         """Record a step or reset of environments in other processes as one event."""
-        watch = self.watch(owner)
+        watch = self.find_watch(owner)
         if watch is None:
             return
         if name.endswith("reset"):
-            self._add("reset", watch, {"observation": part(_observation(returned))})
+            self._add_event(
+                "reset", watch, {"observation": make_part(_observation_of_reset(returned))}
+            )
         else:
-            self.stepped(watch, action, returned)
+            self.record_step(watch, action, returned)
 
-    def _within(self, original: Any, *args: Any, **options: Any) -> Any:
+    def _call_within(self, original: Any, *args: Any, **options: Any) -> Any:
         self._depth.environments += 1
         try:
-            return through(original, *args, **options)
+            return call_through(original, *args, **options)
         finally:
             self._depth.environments -= 1
 
-    def _seed(self, watch: Watch, environment: Any, args: Any, options: dict[str, Any]) -> None:
+    def _seed_first_reset(
+        self, watch: Watch, environment: Any, args: Any, options: dict[str, Any]
+    ) -> None:
         """Add a seed to the options of the first reset, if it takes one."""
         if watch.seeded:
             return
@@ -200,25 +204,25 @@ class Environments:
         if _takes_seed(environment):
             options["seed"] = SEED + watch.number
         elif _seeds_by_method(environment):
-            through(environment.seed, SEED + watch.number)
+            call_through(environment.seed, SEED + watch.number)
         else:
             return
-        self._recorder.unseeded("resets of environments")
+        self._recorder.note_seeding("resets of environments")
 
-    def stepped(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
+    def record_step(self, watch: Watch, action: Any, returned: tuple[Any, ...]) -> None:
         """Record a step."""
         parts: dict[str, Any] = {
             **({} if action is None else {"action": action}),
-            "observation": part(returned[0]),
-            "reward": part(np.asarray(returned[1], dtype=np.float64), returned[1]),
-            "flags": part(np.asarray(_flags(returned), dtype=bool), returned[2:-1]),
+            "observation": make_part(returned[0]),
+            "reward": make_part(np.asarray(returned[1], dtype=np.float64), returned[1]),
+            "flags": make_part(np.asarray(_read_flags(returned), dtype=bool), returned[2:-1]),
         }
-        self._add("step", watch, parts)
+        self._add_event("step", watch, parts)
         self._recorder.step_taken()
 
-    def _add(self, kind: str, watch: Watch, parts: dict[str, Any]) -> None:
+    def _add_event(self, kind: str, watch: Watch, parts: dict[str, Any]) -> None:
         self._recorder.environment_events += 1
-        place = self._recorder.places.nearest(3)
+        place = self._recorder.places.nearest_place(3)
         self._recorder.add(kind, f"environment {watch.number}", parts, place)
 
     # -- generators and spaces ---------------------------------------------------------------
@@ -229,9 +233,9 @@ class Environments:
 
         def np_random(seed: Any = None) -> Any:
             if seed is None:
-                recorder.unseeded("generators made by gymnasium")
+                recorder.note_seeding("generators made by gymnasium")
                 seed = next(seeds)
-            return through(make, seed)
+            return call_through(make, seed)
 
         recorder.patch(seeding, "np_random", np_random)
 
@@ -243,9 +247,9 @@ class Environments:
 
         def np_random(self: Any) -> Any:
             if self._np_random is None:
-                recorder.unseeded("sampling of action spaces")
-                through(self.seed, SEED)
-            return through(original.__get__, self)
+                recorder.note_seeding("sampling of action spaces")
+                call_through(self.seed, SEED)
+            return call_through(original.__get__, self)
 
         recorder.patch(space, "np_random", property(np_random))
         for kind in ("Box", "Discrete", "MultiDiscrete", "MultiBinary"):
@@ -263,12 +267,12 @@ def _is_vector(kind: Any) -> bool:
     return any(base.__name__ == "VectorEnv" for base in kind.__mro__)
 
 
-def _observation(returned: Any) -> Any:
+def _observation_of_reset(returned: Any) -> Any:
     has_information = isinstance(returned, tuple) and len(returned) == 2
     return returned[0] if has_information else returned
 
 
-def _flags(returned: tuple[Any, ...]) -> Any:
+def _read_flags(returned: tuple[Any, ...]) -> Any:
     """Return two flags: the episode has terminated, it was truncated."""
     if len(returned) > 4:
         return [returned[2], returned[3]]

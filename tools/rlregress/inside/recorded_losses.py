@@ -15,9 +15,9 @@ from typing import Any
 
 import torch
 
-from rlregress.inside.events import CALLERS, part, readable
+from rlregress.inside.events import CALLERS, has_readable_numbers, make_part
 from rlregress.inside.replaced import compiling
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 
 class _Depth(threading.local):
@@ -44,19 +44,19 @@ class Losses:
 
         def call(module: Any, /, *arguments: Any, **options: Any) -> Any:
             # most calls are of layers within a network
-            if losses._depth.calls or compiling() or losses._forward(type(module)) is None:
-                return through(original, module, *arguments, **options)
+            if losses._depth.calls or compiling() or losses._look_up_forward(type(module)) is None:
+                return call_through(original, module, *arguments, **options)
             losses._depth.calls += 1
             try:
-                returned = through(original, module, *arguments, **options)
+                returned = call_through(original, module, *arguments, **options)
             finally:
                 losses._depth.calls -= 1
-            losses._add(module, returned)
+            losses._add_event(module, returned)
             return returned
 
         self._recorder.patch(torch.nn.Module, "__call__", call)
 
-    def _forward(self, kind: Any) -> Any | None:
+    def _look_up_forward(self, kind: Any) -> Any | None:
         """Return file, line and name of a class's forward; None: it is not in the traced code."""
         if kind not in self._forwards:
             self._forwards[kind] = self._find_forward(kind)
@@ -67,28 +67,28 @@ class Losses:
         if issubclass(kind, torch.jit.ScriptModule):
             return None
         code: Any = getattr(inspect.unwrap(kind.forward), "__code__", None)
-        file = None if code is None else self._recorder.places.name(code.co_filename)
+        file = None if code is None else self._recorder.places.path_below_root(code.co_filename)
         return None if file is None else [file, code.co_firstlineno, code.co_name]
 
-    def _add(self, module: Any, output: Any) -> None:
-        values = _values(output)
-        if self._recorder.over or not values or not readable(list(values.values())):
+    def _add_event(self, module: Any, output: Any) -> None:
+        values = _list_values(output)
+        if self._recorder.over or not values or not has_readable_numbers(list(values.values())):
             return
         is_loss = hasattr(output, "keys") and any(map(_is_loss, values.values()))
         kind = "loss" if is_loss else "module"
         if module not in self._numbers:
             self._numbers[module] = next(self._count)
         name = f"{type(module).__name__} {self._numbers[module]}"
-        caller = self._recorder.places.nearest(3)
+        caller = self._recorder.places.nearest_place(3)
         above = [] if caller is None else [caller[:3], *caller[3]]
-        at = [*(self._forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
-        parts = {"values": part(values)}
+        at = [*(self._look_up_forward(type(module)) or ["", 0, ""]), above[:CALLERS]]
+        parts = {"values": make_part(values)}
         self._recorder.add(
             kind, name, parts, at, lambda: {f"values {key}": value for key, value in values.items()}
         )
 
 
-def _values(output: Any) -> dict[str, Any]:
+def _list_values(output: Any) -> dict[str, Any]:
     """Return the tensors and numbers in a returned value, by key or by position."""
     if torch.is_tensor(output) or isinstance(output, (list, tuple)):
         rows = output if isinstance(output, (list, tuple)) else [output]

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.inside.events import in_words, part, readable
-from rlregress.inside.leaves import described
+from rlregress.inside.events import has_readable_numbers, make_part, make_word_part
+from rlregress.inside.leaves import describe_leaves
 from rlregress.inside.written_contents import is_time
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 #: of gymnasium: vector environments and all wrappers around them.
 GYMNASIUM = (
@@ -57,7 +57,7 @@ class Importing:
     def __init__(self) -> None:
         self._waiting: dict[str, list[Callable[[Any], None]]] = {}
 
-    def when(self, module: str, then: Callable[[Any], None]) -> None:
+    def call_when_imported(self, module: str, then: Callable[[Any], None]) -> None:
         """Call ``then`` with the module."""
         if module in sys.modules:
             then(sys.modules[module])
@@ -83,7 +83,7 @@ class Importing:
 
         def exec_module(module: Any) -> None:
             del loader.exec_module
-            through(run, module)
+            call_through(run, module)
             for then in self._waiting.pop(name, []):
                 then(module)
 
@@ -91,7 +91,7 @@ class Importing:
         loader.exec_module = exec_module
 
 
-def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
+def visit_classes(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
     """Call ``then`` with a class, all of its subclasses, and those that come later."""
     done = set()
 
@@ -107,9 +107,9 @@ def classes_of(recorder: Any, owner: Any, then: Callable[[Any], None]) -> None:
 
     def init_subclass(kind: Any, **options: Any) -> None:
         if own is None:
-            through(super(owner, kind).__init_subclass__, **options)
+            call_through(super(owner, kind).__init_subclass__, **options)
         else:
-            through(own.__func__, kind, **options)
+            call_through(own.__func__, kind, **options)
         visit(kind)
 
     recorder.patch(owner, "__init_subclass__", classmethod(init_subclass))
@@ -119,10 +119,10 @@ def hook_method(recorder: Any, owner: Any, name: str, handler: str, label: str) 
     """Let a class's own method be called by a method of the recorder, where there is one."""
     original = vars(owner).get(name)
     if inspect.isfunction(original) and not hasattr(original, MARK):
-        recorder.patch(owner, name, _method(original, handler, label))
+        recorder.patch(owner, name, _make_method(original, handler, label))
 
 
-def _method(original: Any, handler: str, label: str) -> Any:
+def _make_method(original: Any, handler: str, label: str) -> Any:
     # without the recorder: a class of the script's own is pickled with its methods
     @functools.wraps(original)
     def method(self: Any, *arguments: Any, **options: Any) -> Any:
@@ -155,9 +155,11 @@ class RecordedMethods:
         for name in names:
             module, _, below = name.partition(":")
             kind, _, method = below.rpartition(".")
-            importing.when(module, functools.partial(self._hook, kind, method, handler))
+            importing.call_when_imported(
+                module, functools.partial(self._hook_class, kind, method, handler)
+            )
 
-    def _hook(self, kind: str, method: str, handler: str, module: Any) -> None:
+    def _hook_class(self, kind: str, method: str, handler: str, module: Any) -> None:
         owner = getattr(module, kind, None)
         # what is imported from elsewhere is watched there
         if not inspect.isclass(owner):
@@ -166,46 +168,48 @@ class RecordedMethods:
         def hook(value: Any) -> None:
             hook_method(self._recorder, value, method, handler, f"{kind}.{method}")
 
-        classes_of(self._recorder, owner, hook)
+        visit_classes(self._recorder, owner, hook)
 
     def call(self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
         """Call a watched method. The result of the outermost call is an event."""
         recorder, depth = self._recorder, self._depth
         # calls within an environment are no events
         if depth.recorded or depth.environments:
-            return through(original, owner, *arguments, **options)
-        recorder.check()
+            return call_through(original, owner, *arguments, **options)
+        recorder.raise_if_stopped()
         if recorder.over:
-            return through(original, owner, *arguments, **options)
-        recorder.new_parameters()
+            return call_through(original, owner, *arguments, **options)
+        recorder.record_new_parameters()
         if label == "VectorEnv.reset":
             self._environments.seed_together(owner, arguments, options)
         if recorder.quiet:
-            return through(original, owner, *arguments, **options)
-        action = part(arguments[0]) if arguments and label.endswith(".step") else None
+            return call_through(original, owner, *arguments, **options)
+        action = make_part(arguments[0]) if arguments and label.endswith(".step") else None
         before = recorder.environment_events
         depth.recorded += 1
         try:
-            returned = through(original, owner, *arguments, **options)
+            returned = call_through(original, owner, *arguments, **options)
         finally:
             depth.recorded -= 1
         if inspect.isgenerator(returned):
-            return self._items(label, returned)
+            return self._pass_items(label, returned)
         if recorder.environment_events > before or not self._is_separate(label, returned):
-            self._add(label, returned)
+            self._add_event(label, returned)
         else:
-            self._environments.apart(label, owner, action, returned)
+            self._environments.record_other_processes(label, owner, action, returned)
         return returned
 
     def log(self, label: str, original: Any, owner: Any, *arguments: Any, **options: Any) -> Any:
         """Call a method that logs; each value among its arguments is an event."""
         recorder = self._recorder
         if not (recorder.over or recorder.quiet):
-            place = recorder.places.nearest(3)
-            for name, value in _logged(original, (owner, *arguments), options):
+            place = recorder.places.nearest_place(3)
+            for name, value in _list_logged(original, (owner, *arguments), options):
                 if not is_time(name):
-                    recorder.add("log", f"{label} {name}", {"value": _logged_part(value)}, place)
-        return through(original, owner, *arguments, **options)
+                    recorder.add(
+                        "log", f"{label} {name}", {"value": _make_logged_part(value)}, place
+                    )
+        return call_through(original, owner, *arguments, **options)
 
     @staticmethod
     def _is_separate(label: str, output: Any) -> bool:
@@ -214,31 +218,31 @@ class RecordedMethods:
             return not hasattr(output, "batch_size")
         return isinstance(output, tuple) and len(output) in (4, 5)
 
-    def _add(self, label: str, output: Any) -> None:
-        if readable(output):
-            place = self._recorder.places.nearest(3)
-            parts = parts_of_output(output)
-            self._recorder.add("output", label, parts, place, lambda: named_output(output))
+    def _add_event(self, label: str, output: Any) -> None:
+        if has_readable_numbers(output):
+            place = self._recorder.places.nearest_place(3)
+            parts = make_output_parts(output)
+            self._recorder.add("output", label, parts, place, lambda: name_output_leaves(output))
 
-    def _items(self, label: str, items: Any) -> Iterator[Any]:
+    def _pass_items(self, label: str, items: Any) -> Iterator[Any]:
         """Yield the items of a generator. Code that runs between two items is not inside of it."""
         try:
             while True:
                 self._depth.iterating += 1
                 try:
-                    item = through(next, items)
+                    item = call_through(next, items)
                 except StopIteration as ended:
                     return ended.value
                 finally:
                     self._depth.iterating -= 1
                 if not self._depth.iterating:
-                    self._add(label, item)
+                    self._add_event(label, item)
                 yield item
         finally:
             items.close()
 
 
-def _logged(original: Any, arguments: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
+def _list_logged(original: Any, arguments: Any, options: dict[str, Any]) -> list[tuple[str, Any]]:
     """Return names and values of a call that logs."""
     try:
         bound = inspect.signature(original).bind(*arguments, **options)
@@ -252,51 +256,57 @@ def _logged(original: Any, arguments: Any, options: dict[str, Any]) -> list[tupl
     return [(str(name), value) for table in tables for name, value in table.items()]
 
 
-def _logged_part(value: Any) -> Any:
-    if isinstance(value, (bool, int, float)) or (hasattr(value, "dtype") and readable(value)):
-        return part(value)
-    return in_words(type(value).__name__)
+def _make_logged_part(value: Any) -> Any:
+    if isinstance(value, (bool, int, float)) or (
+        hasattr(value, "dtype") and has_readable_numbers(value)
+    ):
+        return make_part(value)
+    return make_word_part(type(value).__name__)
 
 
-def parts_of_output(output: Any) -> dict[str, Any]:
+def make_output_parts(output: Any) -> dict[str, Any]:
     """Return the parts of a result: of a step, of a reset, or of any other method."""
-    return {name: part(value) for name, value in _output(output).items()}
+    return {name: make_part(value) for name, value in _split_output(output).items()}
 
 
-def named_output(output: Any) -> dict[str, Any]:
+def name_output_leaves(output: Any) -> dict[str, Any]:
     """Return the leaves of these parts by name: "value ['next']['reward']"."""
     return {
         path: value
-        for name, tree in _output(output).items()
-        for path, (_, value) in described(tree, f"{name} ").items()
+        for name, tree in _split_output(output).items()
+        for path, (_, value) in describe_leaves(tree, f"{name} ").items()
     }
 
 
-def _output(output: Any) -> dict[str, Any]:
+def _split_output(output: Any) -> dict[str, Any]:
     if isinstance(output, tuple) and len(output) in (4, 5):
         flags = list(output[2:-1])
         parts = {"observation": output[0], "reward": output[1], "flags": flags}
-        last = _last(output[-1]) if any(np.any(np.asarray(flag)) for flag in flags) else []
+        last = (
+            _list_last_informations(output[-1])
+            if any(np.any(np.asarray(flag)) for flag in flags)
+            else []
+        )
         if last:
             parts["last"] = last
     elif isinstance(output, tuple) and len(output) == 2 and isinstance(output[1], (dict, list)):
         parts = {"observation": output[0]}
     else:
-        parts = {"value": _tree(output)}
+        parts = {"value": _flatten_mappings(output)}
     return parts
 
 
-def _last(informations: Any) -> list[Any]:
+def _list_last_informations(informations: Any) -> list[Any]:
     """Return the last observations and flags in the informations of a step that ends episodes."""
     rows = informations if isinstance(informations, (list, tuple)) else [informations]
     rows = [row for row in rows if isinstance(row, dict)]
     return [row[name] for row in rows for name in _LAST if row.get(name) is not None]
 
 
-def _tree(output: Any) -> Any:
+def _flatten_mappings(output: Any) -> Any:
     """Return arrays in nested mappings, by name; values without type and shape are left out."""
     if isinstance(output, (list, tuple)):
-        items = [_tree(value) for value in output]
+        items = [_flatten_mappings(value) for value in output]
         return items if isinstance(output, list) else tuple(items)
     if not hasattr(output, "keys"):
         return output
@@ -305,8 +315,8 @@ def _tree(output: Any) -> Any:
     except Exception:
         # a recorder's failure must not end a training
         return f"unreadable {type(output).__module__}.{type(output).__qualname__}"
-    return {str(key): _tree(value) for key, value in pairs if _counts(value)}
+    return {str(key): _flatten_mappings(value) for key, value in pairs if _is_recordable(value)}
 
 
-def _counts(value: Any) -> bool:
+def _is_recordable(value: Any) -> bool:
     return hasattr(value, "keys") or (hasattr(value, "dtype") and hasattr(value, "shape"))

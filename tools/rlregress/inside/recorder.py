@@ -28,12 +28,12 @@ from rlregress.inside.events import (
     RAISED,
     Event,
     Places,
-    in_words,
-    joined,
-    part,
-    parts_of,
-    readable,
-    types_of,
+    describe_types,
+    has_readable_numbers,
+    join_parts,
+    make_joint_part,
+    make_part,
+    make_word_part,
 )
 from rlregress.inside.other_threads import OtherActivity
 from rlregress.inside.recorded_environments import Environments
@@ -44,12 +44,12 @@ from rlregress.inside.recorded_methods import (
     Depth,
     Importing,
     RecordedMethods,
-    named_output,
+    name_output_leaves,
 )
-from rlregress.inside.replaced import Hook, compiling, stand_in
-from rlregress.probing.framework_errors import ExpectedError, through
+from rlregress.inside.replaced import Hook, compiling, make_stand_in
+from rlregress.probing.framework_errors import ExpectedError, call_through
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.option_variants import Lacking, refused
+from rlregress.probing.option_variants import Lacking, call_or_error
 
 _TORCH_DRAWS = (
     "rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "randint_like",
@@ -138,7 +138,7 @@ class Recorder:
         self._environments = Environments(self, depth)
         self._recorded_methods = RecordedMethods(self, depth, self._environments)
         self._losses = Losses(self)
-        recorded, logged, instead = named_by_adapters()
+        recorded, logged, instead = list_methods_of_adapters()
         self._names, self._logged = (*GYMNASIUM, *recorded), (*LOGGED, *logged)
         self._other_activity = OtherActivity(self, instead)
         self._networks = final.Networks()
@@ -168,14 +168,14 @@ class Recorder:
         # a forked worker has hooks, too, and nobody reads its events
         if os.getpid() != self._process or self.over or self.quiet:
             return
-        self._other_activity.look()
+        self._other_activity.note_current_thread()
         self.events.append({"kind": kind, "name": name, "at": at, "parts": parts})
         self._add_names(values)
         if self._nudged is not None and len(self.events) - 1 == self._nudged[0]:
-            self._nudge(values)
+            self._nudge_values(values)
         # not at draws and writes, which come while a network is being made
         if kind in ("reset", "step", "backward", "optimizer"):
-            self._networks.look()
+            self._networks.look_at_new_networks()
 
     def _add_names(self, values: Any) -> None:
         """Add the values of the last event by name, if it is one of the named events."""
@@ -183,9 +183,9 @@ class Recorder:
             by_name = self.events[-1].setdefault("named", {})
             for name, array in itertools.islice(values().items(), _MOST_NAMES):
                 # a tensor may be written more than once
-                by_name[name if name not in by_name else f"{name} (again)"] = part(array)
+                by_name[name if name not in by_name else f"{name} (again)"] = make_part(array)
 
-    def _nudge(self, values: Any) -> None:
+    def _nudge_values(self, values: Any) -> None:
         """Change the values of the last event, and the networks, by one unit in the last place."""
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
@@ -194,7 +194,7 @@ class Recorder:
         try:
             event_values = list(values().values()) if values is not None else []
             for value in [*event_values, *self._networks.tensors()]:
-                nudged_value = leaves.one_unit(value, draw)
+                nudged_value = leaves.move_by_one_unit(value, draw)
                 if nudged_value is None:
                     continue
                 # a read-only array cannot change; the training uses copies of it, which do
@@ -211,13 +211,15 @@ class Recorder:
         """Return parameter or buffer, by identity -> its name in a network in use."""
         return self._networks.names()
 
-    def answer(self, name: str, value: Any) -> None:
+    def record_answer(self, name: str, value: Any) -> None:
         """Record a result that a training returns: its value, or where an error was raised."""
         if not isinstance(value, ExpectedError):
-            self.add("output", name, {"value": part(value)}, None, lambda: named_output(value))
+            self.add(
+                "output", name, {"value": make_part(value)}, None, lambda: name_output_leaves(value)
+            )
             return
-        parts = {"value": in_words(value, RAISED)}
-        self.add("output", name, parts, ["", 0, "", self.places.select(value.frames)])
+        parts = {"value": make_word_part(value, RAISED)}
+        self.add("output", name, parts, ["", 0, "", self.places.select_traced(value.frames)])
 
     def answer_with_events(self, runs: Iterable[tuple[str, Callable[[], Any]]]) -> None:
         """Run trainings that a version may lack; the events of one kind are one answer.
@@ -229,7 +231,7 @@ class Recorder:
         for name, run in runs:
             # events are counted after they are joined: none of a training is nudged
             first, self._nudged = len(self.events), None
-            answer = refused(run)
+            answer = call_or_error(run)
             events, self.events[first:], self._nudged = self.events[first:], [], nudged
             if isinstance(answer, Lacking):
                 continue
@@ -242,8 +244,8 @@ class Recorder:
                     for part_of_event in event["parts"].values()
                 ]
                 if parts:
-                    self.add("output", f"{name}: {kind}", {"value": joined(parts)}, None)
-            self.answer(name, answer)
+                    self.add("output", f"{name}: {kind}", {"value": join_parts(parts)}, None)
+            self.record_answer(name, answer)
         if lacks_all:
             raise Unsupported("this version has none of these trainings")
 
@@ -272,13 +274,13 @@ class Recorder:
         """Record a random draw of the traced code."""
         arguments, _, returned = call
         value = arguments[0] if takes_argument and arguments else returned
-        at = self.places.nearest(3)
-        if at is not None and not self.stepping and readable(value):
-            self.add("draw", name, {"value": part(value)}, at)
+        at = self.places.nearest_place(3)
+        if at is not None and not self.stepping and has_readable_numbers(value):
+            self.add("draw", name, {"value": make_part(value)}, at)
 
     def _note_write(self, name: str, *call: Any) -> None:
         """Record a tensor that a method has written in place."""
-        self._write(name, call[2])
+        self._record_write(name, call[2])
 
     def _note_writes(
         self, name: str, arguments: Any, options: Mapping[str, Any], returned: Any
@@ -287,15 +289,15 @@ class Recorder:
         is_in_place = name.endswith("_")
         target = arguments[0] if is_in_place and arguments else options.get("out")
         for tensor in target if isinstance(target, (list, tuple)) else [target]:
-            self._write(name, tensor)
+            self._record_write(name, tensor)
 
-    def _write(self, name: str, tensor: Any) -> None:
+    def _record_write(self, name: str, tensor: Any) -> None:
         """Record a tensor written without a gradient: target networks, buffers, gradients."""
-        if self.stepping or not torch.is_tensor(tensor) or not readable(tensor):
+        if self.stepping or not torch.is_tensor(tensor) or not has_readable_numbers(tensor):
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
-        at = self.places.nearest(4)
+        at = self.places.nearest_place(4)
         if at is not None:
             # writes of one function to tensor after tensor are one event: an update of a network
             self._append_to_last("write", name, tensor, at, lambda place: (place[0], place[2]))
@@ -305,7 +307,7 @@ class Recorder:
         array = arguments[0] if arguments else None
         if not _is_data(array):
             return
-        at = self.places.nearest(3)
+        at = self.places.nearest_place(3)
         if at is not None and not self.stepping:
             # arrays of one line are one event: the fields of a minibatch
             self._append_to_last("data", "array", array, at, lambda place: place[:3])
@@ -313,39 +315,39 @@ class Recorder:
     def _note_backward(self, name: str, arguments: Any, options: Mapping[str, Any]) -> None:
         """Record a loss before its gradients are computed."""
         tensors = arguments[0] if arguments else options.get("outputs", options.get("tensors"))
-        if not readable(tensors):
+        if not has_readable_numbers(tensors):
             return
-        self.new_parameters()
+        self.record_new_parameters()
         is_single = isinstance(tensors, (list, tuple)) and len(tensors) == 1
-        value = part(tensors[0] if is_single else tensors)
-        self.add("backward", name, {"loss": value}, self.places.nearest(3))
+        value = make_part(tensors[0] if is_single else tensors)
+        self.add("backward", name, {"loss": value}, self.places.nearest_place(3))
 
     def _append_to_last(self, kind: str, name: str, value: Any, at: Any, same: Any) -> None:
         last = self.events[-1] if self.events else None
-        added = part(value)
+        added = make_part(value)
 
         def values() -> dict[str, Any]:
-            return {f"value {self.names().get(id(value), types_of(value))}": value}
+            return {f"value {self.names().get(id(value), describe_types(value))}": value}
 
         if last is not None and last["kind"] == kind and same(last["at"]) == same(at):
-            last["parts"]["value"] = joined([last["parts"]["value"], added])
+            last["parts"]["value"] = join_parts([last["parts"]["value"], added])
             self._add_names(values)
             return
         self.add(kind, name, {"value": added}, at, values)
 
-    def new_parameters(self) -> None:
+    def record_new_parameters(self) -> None:
         """Record all parameters that were registered since the last time: how networks begin."""
         alive = [p for p in (reference() for reference in self._new) if p is not None]
         self._new.clear()
-        tensors = [p for p in alive if torch.is_tensor(p) and readable(p)]
+        tensors = [p for p in alive if torch.is_tensor(p) and has_readable_numbers(p)]
         if tensors:
-            parts = {"value": parts_of(tensors)}
+            parts = {"value": make_joint_part(tensors)}
 
             def values() -> dict[str, Any]:
                 names = self.names()
                 return {f"value {names.get(id(p), number)}": p for number, p in enumerate(alive)}
 
-            self.add("parameters", "initial", parts, self.places.nearest(2), values)
+            self.add("parameters", "initial", parts, self.places.nearest_place(2), values)
 
     def wrap_environment(self, environment: Any) -> Any:
         """Record an environment, of whatever class."""
@@ -362,7 +364,7 @@ class Recorder:
                 self._stopped = True
                 raise Stop
 
-    def stop(self) -> None:
+    def stop_training(self) -> None:
         """End the training here, or at the next step of an environment if there are any."""
         if self.environment_events and self.steps_left != 1 and not self._stopped:
             self.steps_left = 1
@@ -370,14 +372,14 @@ class Recorder:
         self.over = self._stopped = True
         raise Stop
 
-    def check(self) -> None:
+    def raise_if_stopped(self) -> None:
         """Raise ``Stop`` again in a script that has caught it and goes on."""
         # some loops count only the steps that succeed: they would never end
         if self._stopped and os.getpid() == self._process and self._catches < _MOST_CATCHES:
             self._catches += 1
             raise Stop
 
-    def unseeded(self, name: str) -> None:
+    def note_seeding(self, name: str) -> None:
         """Note that the recorder seeded a generator or an environment."""
         if name not in self.seeded:
             self.seeded.append(name)
@@ -387,8 +389,8 @@ class Recorder:
     def patch(self, owner: Any, name: str, new: Any) -> Any:
         """Set an attribute until the recorder exits; return its new value.
 
-        Not ``unittest.mock``: ``rebind`` has to find the replacement of a function, which has its
-        name for pickling, and all hooks are undone in one order.
+        Not ``unittest.mock``: ``rebind_imported`` has to find the replacement of a function, which
+        has its name for pickling, and all hooks are undone in one order.
         """
         missing = object()
         own = vars(owner).get(name, missing) if hasattr(owner, "__dict__") else missing
@@ -400,17 +402,17 @@ class Recorder:
                 setattr(owner, name, own)
 
         if inspect.isfunction(new):
-            new = stand_in(owner, name, getattr(owner, name, None), new)
+            new = make_stand_in(owner, name, getattr(owner, name, None), new)
         if own is not missing and inspect.isroutine(own):
             self._replaced[id(own)] = (own, new)
         setattr(owner, name, new)
         self._undo.append(undo)
         return new
 
-    def rebind(self) -> None:
+    def rebind_imported(self) -> None:
         """Replace functions in modules of the traced code that imported them by name before."""
         for module in list(sys.modules.values()):
-            if self.places.name(str(getattr(module, "__file__", None) or "")) is None:
+            if self.places.path_below_root(str(getattr(module, "__file__", None) or "")) is None:
                 continue
             for name, value in list(vars(module).items()):
                 original, replacement = self._replaced.get(id(value), (None, None))
@@ -433,8 +435,8 @@ class Recorder:
                 self._hook_parameters()
                 self._networks.install(self)
                 self._losses.install()
-                optimizers.install(self)
-            seeds.install(self)
+                optimizers.record_steps(self)
+            seeds.seed_generators(self)
             self._other_activity.install()
             self._hook_environments()
             CURRENT = self
@@ -504,13 +506,13 @@ class Recorder:
         def hooked(*arguments: Any, **options: Any) -> Any:
             # torch.compile follows no hook
             if compiling() or self.inside or self.over:
-                return through(original, *arguments, **options)
+                return call_through(original, *arguments, **options)
             try:
                 if before is not None:
                     self.inside = True
                     before(arguments, options)
                 self.inside = is_whole
-                returned = through(original, *arguments, **options)
+                returned = call_through(original, *arguments, **options)
                 if after is not None:
                     self.inside = True
                     after(arguments, options, returned)
@@ -547,10 +549,10 @@ def _is_data(value: Any) -> bool:
     """Return whether a value holds several numbers and is no tensor yet."""
     if isinstance(value, np.ndarray):
         return value.size > 1
-    return isinstance(value, (list, tuple)) and len(value) > 1 and readable(value)
+    return isinstance(value, (list, tuple)) and len(value) > 1 and has_readable_numbers(value)
 
 
-def named_by_adapters() -> tuple[list[str], list[str], dict[str, str]]:
+def list_methods_of_adapters() -> tuple[list[str], list[str], dict[str, str]]:
     """Return the methods that adapters record, those that log, and ``in_one_process``, of all."""
     from rlregress import frameworks
 

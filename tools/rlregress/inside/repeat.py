@@ -30,8 +30,14 @@ from rlregress.inside.bindings import Binding
 from rlregress.inside.copies import Copies
 from rlregress.inside.handed_locals import HandedLocals, NamesRead
 from rlregress.inside.leaves import Described
-from rlregress.inside.outcomes import Difference, Outcome, are_equal, largest_gap, largest_size
-from rlregress.inside.perturbed import Arguments, Perturbation, Target, perturbations
+from rlregress.inside.outcomes import (
+    Difference,
+    Outcome,
+    are_equal,
+    measure_largest_gap,
+    measure_largest_size,
+)
+from rlregress.inside.perturbed import Arguments, Perturbation, Target, list_perturbations
 from rlregress.inside.values_read import Statement, Watch
 from rlregress.probing import random_generators, time_limits
 
@@ -106,7 +112,7 @@ class Code(NamedTuple):
             for name in signature.parameters
         )
         bound = inspect.BoundArguments(signature, values)
-        with bindings.meanwhile(self.bound):
+        with bindings.bind_temporarily(self.bound):
             result = self.function(*bound.args, **bound.kwargs)
             if isinstance(result, (types.GeneratorType, map, filter, zip, enumerate, reversed)):
                 items = list(itertools.islice(result, _ITEMS + 1))
@@ -185,11 +191,11 @@ class Call:
         counts: dict[str, Any] = {SAME: 0, CLOSE: 0, "skipped": 0, "touched": 0}
         end = time.process_time() + seconds
         try:
-            return self._examine(counts, seconds, end, known_paths)
+            return self._try_perturbations(counts, seconds, end, known_paths)
         except (NotCompared, leaves.TooMany) as reason:
             return {**counts, "why": str(reason), **getattr(reason, "facts", {})}
 
-    def _examine(
+    def _try_perturbations(
         self, counts: dict[str, Any], seconds: float, end: float, known_paths: Collection[str]
     ) -> dict[str, Any]:
         """Return what ``examine`` does.
@@ -200,19 +206,19 @@ class Call:
         outside = describe_outside(self._modules, self._around)
         old = self._repeat_old(seconds)
         self._check_outside(outside)
-        verdict = self._compare(None, old)
+        verdict = self._compare_outcomes(None, old)
         if verdict is None:
             why = "a version does not repeat itself, or does what cannot be repeated"
             return {**counts, "why": why}
         if isinstance(verdict, Difference):
-            return {**counts, "differs": self._describe(None, verdict), "given": True}
+            return {**counts, "differs": self._describe_difference(None, verdict), "given": True}
         path = repr([sorted(values) for values in self._values[0]])
         if path in known_paths:
             return {"known": True}
         counts.update({verdict: 1, "touched": int(self._touched), "path": path, "given": False})
         smallest = self._find_difference(counts, seconds, end)
         if smallest is not None:
-            return {**counts, "differs": self._describe(*smallest)}
+            return {**counts, "differs": self._describe_difference(*smallest)}
         self._check_outside(outside)
         return counts
 
@@ -231,16 +237,16 @@ class Call:
         """
         begun, self._limit = time.process_time(), seconds
         try:
-            self._before = _describe_all(self._copies.make())
-            old = self._run(self.old)
+            self._before = _describe_all(self._copies.make_copy())
+            old = self._call_version(self.old)
             if old.error:
                 why = f"the old code raises {old.error_text} on the given arguments"
                 raise NotCompared(why, raises=not old.refused)
-            repeated = self._run(self.old)
+            repeated = self._call_version(self.old)
         except TooLong:
             raise NotCompared(f"a call takes longer than {seconds:g} s") from None
         self._repeated = repeated.values
-        self._unstable = set(self._differing_leaves(old, repeated))
+        self._unstable = set(self._find_differing_leaves(old, repeated))
         self._limit = 1.0 + 5 * (time.process_time() - begun)
         moving = [path for path in self._unstable if not _TIMES.search(path.lower())]
         if moving:
@@ -251,9 +257,9 @@ class Call:
         self, counts: dict[str, Any], seconds: float, end: float
     ) -> tuple[Perturbation, Difference] | None:
         """Return the smallest perturbation that shows a difference; count the others."""
-        arguments = self._arguments()
+        arguments = self._copy_arguments()
         waiting = collections.deque(
-            perturbations(arguments, self._names, self._near, self._options)
+            list_perturbations(arguments, self._names, self._near, self._options)
         )
         # on a machine that does other things as well
         late = time.monotonic() + 2 * seconds
@@ -261,44 +267,44 @@ class Call:
             perturbation = waiting.popleft()
             verdict = self._compare_perturbed(perturbation)
             if isinstance(verdict, Difference):
-                return self._shrink(perturbation, verdict, end)
+                return self._shrink_perturbation(perturbation, verdict, end)
             counts[verdict or "skipped"] += 1
             counts["touched"] += verdict is not None and self._touched
             if verdict is None:
                 # the old code may take some of it
-                waiting.extend(perturbation.halves())
+                waiting.extend(perturbation.split_in_halves())
         return None
 
-    def _shrink(
+    def _shrink_perturbation(
         self, perturbation: Perturbation, difference: Difference, end: float
     ) -> tuple[Perturbation, Difference]:
         """Return the least of a perturbation for which the two versions still differ."""
-        waiting = perturbation.smaller()
+        waiting = perturbation.list_smaller()
         late = time.monotonic() + 2 * SMALLER
         while waiting and time.process_time() < end + SMALLER and time.monotonic() < late:
             smaller = waiting.pop(0)
             verdict = self._compare_perturbed(smaller)
             if isinstance(verdict, Difference):
-                perturbation, difference, waiting = smaller, verdict, smaller.smaller()
+                perturbation, difference, waiting = smaller, verdict, smaller.list_smaller()
         return perturbation, difference
 
-    def _arguments(self) -> Arguments:
+    def _copy_arguments(self) -> Arguments:
         """Return a copy of the arguments that may be perturbed."""
-        copied: Arguments = self._copies.make()
+        copied: Arguments = self._copies.make_copy()
         return Arguments({n: v for n, v in copied.items() if n not in self._fixed})
 
     def _compare_perturbed(self, perturbation: Perturbation) -> Any:
         """Return the verdict on perturbed arguments; None: the old code does not take them."""
         try:
-            old = self._run(self.old, perturbation)
+            old = self._call_version(self.old, perturbation)
         except (TooLong, NotApplied, leaves.TooMany):
             return None
-        return self._compare(perturbation, old) if old.is_sound(self._before) else None
+        return self._compare_outcomes(perturbation, old) if old.is_sound(self._before) else None
 
-    def _compare(self, perturbation: Perturbation | None, old: Outcome) -> Any:
+    def _compare_outcomes(self, perturbation: Perturbation | None, old: Outcome) -> Any:
         """Return ``SAME``, ``CLOSE``, or the difference; None: a version does not repeat itself."""
         try:
-            new = self._run(self.new, perturbation)
+            new = self._call_version(self.new, perturbation)
         except TooLong:
             limit = f"{self._limit:.1f} s"
             return Difference("CPU time of the call", f"less than {limit}", f"more than {limit}")
@@ -308,22 +314,22 @@ class Call:
         if perturbation is None:
             # a value that the old code does not read again is no evidence
             self._values = values, (self._repeated, new.values)
-        self._touched = values_read.changed(*self._values, values)
-        difference = self._difference(old, new)
+        self._touched = values_read.have_values_changed(*self._values, values)
+        difference = self._compare_leaves(old, new)
         if difference is None:
             return SAME
         try:
             if self._is_rounding(perturbation, difference):
                 return CLOSE
             # old code that differs from itself, such as by the order of a set, shows nothing
-            if self._difference(old, self._run(self.old, perturbation)) is not None:
+            if self._compare_leaves(old, self._call_version(self.old, perturbation)) is not None:
                 return None
         except (TooLong, NotApplied):
             return None
 
         def is_same_together(code: Code) -> bool:
             # the new code is not there any more, to be repeated in double precision
-            remainder = self._difference(self._run(code, perturbation), new)
+            remainder = self._compare_leaves(self._call_version(code, perturbation), new)
             return remainder is None or (
                 remainder.rounding and self._is_spread(code, perturbation, remainder)
             )
@@ -331,8 +337,8 @@ class Call:
         # code that moved from one changed function into another differs in neither of them alone
         return SAME if self._joint(is_same_together) else difference
 
-    def _difference(self, old: Outcome, new: Outcome) -> Difference | None:
-        differing = self._differing_leaves(old, new)
+    def _compare_leaves(self, old: Outcome, new: Outcome) -> Difference | None:
+        differing = self._find_differing_leaves(old, new)
         for path in self._unstable:
             # a time, whose kind stays
             first, second = differing.get(path, (None, None))
@@ -340,23 +346,23 @@ class Call:
                 del differing[path]
         return outcomes.describe_difference(differing)
 
-    def _differing_leaves(self, old: Outcome, new: Outcome) -> dict[str, tuple[Any, Any]]:
-        return outcomes.differing_leaves(old, new, self._before, self._all_names)
+    def _find_differing_leaves(self, old: Outcome, new: Outcome) -> dict[str, tuple[Any, Any]]:
+        return outcomes.find_differing_leaves(old, new, self._before, self._all_names)
 
-    def _run(
+    def _call_version(
         self, code: Code, perturbation: Perturbation | None = None, change: Any = None
     ) -> Outcome:
         """Call one version on a new copy of the arguments.
 
         Args:
-            change: as of ``leaves.changed``, after the perturbation.
+            change: as of ``leaves.change_numbers``, after the perturbation.
         """
-        arguments = self._copies.make()
+        arguments = self._copies.make_copy()
         try:
             if perturbation is not None:
                 perturbation.apply(arguments)
             if change is not None:
-                leaves.changed(arguments, change)
+                leaves.change_numbers(arguments, change)
         except Exception as why:  # of a class that has its own idea of its attributes
             raise NotApplied(str(why)) from None
         before = {name: self._variables[name] for name in self._globals}
@@ -384,15 +390,15 @@ class Call:
             self._variables.update(before)
             self._states.restore()
         # fluent methods return their object, which is described as an argument
-        named = {id(v): n for n, v in arguments.items() if leaves.leaf(v) is None}
-        described = leaves.described(result, RESULT, named, handed.unread)
-        with bindings.meanwhile(code.bound):
-            described.update(_gradients(result, arguments))
+        named = {id(v): n for n, v in arguments.items() if leaves.describe_leaf(v) is None}
+        described = leaves.describe_leaves(result, RESULT, named, handed.unread)
+        with bindings.bind_temporarily(code.bound):
+            described.update(_compute_gradients(result, arguments))
         described.add(_describe_all(arguments, handed.unread))
         described.update(states)
         if writings is None:
             return Outcome(error, error_text, described, watch.values)
-        described.update(writings.leaves())
+        described.update(writings.read_output())
         if writings.refused:
             # whatever the code has made of the error
             error = "PermissionError"
@@ -415,16 +421,17 @@ class Call:
         spread: dict[str, float] = {}
         for number in range(REPEATS):
             draw = np.random.Generator(np.random.PCG64(number))
-            perturbed = self._run(
-                old, perturbation, lambda value, d=draw: leaves.one_unit(value, d)
+            perturbed = self._call_version(
+                old, perturbation, lambda value, d=draw: leaves.move_by_one_unit(value, d)
             )
             for path, (before, _) in difference.numbers.items():
                 after = perturbed.leaves.get(path, (None, None))[1]
                 if isinstance(after, np.ndarray) and after.shape == before.shape:
-                    spread[path] = max(spread.get(path, 0.0), largest_gap(before, after))
+                    spread[path] = max(spread.get(path, 0.0), measure_largest_gap(before, after))
         return all(
-            largest_gap(before, after)
-            <= FURTHER * (spread.get(path, 0.0) + np.finfo(before.dtype).eps * largest_size(before))
+            measure_largest_gap(before, after)
+            <= FURTHER
+            * (spread.get(path, 0.0) + np.finfo(before.dtype).eps * measure_largest_size(before))
             for path, (before, after) in difference.numbers.items()
         )
 
@@ -435,17 +442,19 @@ class Call:
         if self._copies.shares:
             # numbers of another size do not lie in the same memory
             return None
-        with _in_double():
-            old, new = (self._run(code, perturbation, _double) for code in (self.old, self.new))
+        with _use_double_precision():
+            old, new = (
+                self._call_version(code, perturbation, _as_double) for code in (self.old, self.new)
+            )
         if old.error or new.error:
             return None
-        remainder = self._difference(old, new)
+        remainder = self._compare_leaves(old, new)
         if remainder is None:
             return True
         unit = float(np.finfo(np.float32).eps)
         vanished = remainder.rounding and all(
-            largest_gap(*double) <= _VANISHED * max(largest_gap(*single),
-                                                    unit * largest_size(single[0]))
+            measure_largest_gap(*double) <= _VANISHED * max(measure_largest_gap(*single),
+                                                    unit * measure_largest_size(single[0]))
             for path, double in remainder.numbers.items()
             for single in (difference.numbers.get(path, double),)
         )  # fmt: skip
@@ -455,12 +464,12 @@ class Call:
         kinds = {getattr(old.leaves.get(path, ("",))[-1], "dtype", None) for path in paths}
         return vanished or (False if kinds == {np.dtype(np.float64)} else None)
 
-    def _describe(
+    def _describe_difference(
         self, perturbation: Perturbation | None, difference: Difference
     ) -> dict[str, Any]:
         words = "arguments of a training"
         if perturbation is not None:
-            words = perturbation.words(self._arguments())
+            words = perturbation.describe_changes(self._copy_arguments())
         return {
             "arguments": words, "path": difference.path, "old": difference.old,
             "new": difference.new,
@@ -476,15 +485,15 @@ def describe_outside(modules: Sequence[types.ModuleType], around: Mapping[str, A
                if isinstance(kind, type) and kind.__module__ == owner]  # fmt: skip
     values = {
         f"{owner}.{name}": value
-        for owner, held in owners
-        for name, value in vars(held).items()
+        for owner, outside in owners
+        for name, value in vars(outside).items()
         # an import adds modules, and Python notes the rest
         if not isinstance(value, types.ModuleType) and not name.startswith("__")
     }
     described = Described()
     for path, value in {**values, **around}.items():
         if path in around or isinstance(value, _OUTSIDE) or type(value).__module__ in names:
-            described.add(leaves.described(value, path))
+            described.add(leaves.describe_leaves(value, path))
         else:
             described[path] = "unreadable", leaves.Unreadable(value)
     return described
@@ -494,7 +503,7 @@ def _describe_all(arguments: Arguments, unread: Any = None) -> Described:
     """Return the leaves of all arguments."""
     described = Described()
     for name, value in arguments.items():
-        described.add(leaves.described(value, name, unread=unread))
+        described.add(leaves.describe_leaves(value, name, unread=unread))
     return described
 
 
@@ -530,7 +539,7 @@ class _States:
         self._settings = {name: read() for name, (read, _) in _SETTINGS.items()}
 
     def restore(self) -> None:
-        """Restore the state in which this was made, but for double precision in ``_in_double``."""
+        """Restore the state in which this was made, except for ``_use_double_precision``."""
         random_generators.restore_states(self._generators)
         for name, (read, put) in _SETTINGS.items():
             if read() != self._settings[name]:
@@ -541,18 +550,18 @@ class _States:
     @staticmethod
     def describe() -> Described:
         """Return the present state as leaves."""
-        states = random_generators.comparable_states()
+        states = random_generators.read_comparable_states()
         described = Described()
         described["draws from random"] = "generator", states["python"]
         described["draws from numpy.random"] = "generator", states["numpy"]
         described["draws from torch"] = "generator", states["torch"]
         for name, (read, _) in _SETTINGS.items():
             value = read()
-            described.add(leaves.described(str(value) if name == _PRECISION else value, name))
+            described.add(leaves.describe_leaves(str(value) if name == _PRECISION else value, name))
         return described
 
 
-def _tensors(value: Any, levels: int, excluded: Sequence[Any] = ()) -> list[torch.Tensor]:
+def _list_tensors(value: Any, levels: int, excluded: Sequence[Any] = ()) -> list[torch.Tensor]:
     """Return the tensors with a gradient in a value, each once.
 
     Args:
@@ -566,20 +575,20 @@ def _tensors(value: Any, levels: int, excluded: Sequence[Any] = ()) -> list[torc
         if isinstance(part, torch.Tensor):
             if part.requires_grad and part.dtype.is_floating_point:
                 tensors[id(part)] = part
-        elif level < levels and id(part) not in visited and leaves.leaf(part) is None:
+        elif level < levels and id(part) not in visited and leaves.describe_leaf(part) is None:
             visited.add(id(part))
-            for _, child in leaves.children(part):
+            for _, child in leaves.list_children(part):
                 visit(child, level + 1)
 
     visit(value, 0)
     return list(tensors.values())
 
 
-def _gradients(result: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+def _compute_gradients(result: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return path -> gradient of a fixed weighting of the results, for each tensor argument."""
-    results = _tensors(result, _DEEP_RESULT, list(arguments.values()))
+    results = _list_tensors(result, _DEEP_RESULT, list(arguments.values()))
     # tensors that others are computed from; results are differentiated by these
-    inputs = _tensors(dict(arguments), _DEEP) if results else []
+    inputs = _list_tensors(dict(arguments), _DEEP) if results else []
     tensors = [tensor for tensor in inputs if tensor.is_leaf]
     if not tensors:
         return {}
@@ -596,7 +605,7 @@ def _gradients(result: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     except RuntimeError as error:
         return {"gradient": ("error", type(error).__qualname__)}
     return {
-        f"gradient {number} of the result": leaves.leaf(gradient)
+        f"gradient {number} of the result": leaves.describe_leaf(gradient)
         for number, gradient in enumerate(gradients)
     }
 
@@ -606,7 +615,7 @@ _doubling = False
 
 
 @contextlib.contextmanager
-def _in_double() -> Iterator[None]:
+def _use_double_precision() -> Iterator[None]:
     """Let torch make and cast to numbers of double precision where it would make single ones."""
     global _doubling
     before, cast = torch.get_default_dtype(), torch.Tensor.float
@@ -620,7 +629,7 @@ def _in_double() -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def _double(value: Any) -> Any:
+def _as_double(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.double() if value.dtype == torch.float32 else None
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype == np.float32:

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 
 
-def _not_compiling() -> bool:
+def _return_false() -> bool:
     return False
 
 
 # torch.compile follows neither frames nor the state of the recorder: it must compile the original
-compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _not_compiling)
+compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _return_false)
 
 
 class Hook(functools.partial):
@@ -40,7 +40,7 @@ class Replaced(functools.partial):
     A class of a script may hold it, compare it, or ask for its type.
     """
 
-    def stands_for(self, original: Any, module: str, name: str) -> Replaced:
+    def imitate_original(self, original: Any, module: str, name: str) -> Replaced:
         """Take the name and the documentation of the original; ``name`` is qualified."""
         self.__wrapped__ = original
         self.__name__, self.__qualname__ = name.rpartition(".")[2], name
@@ -86,13 +86,13 @@ class Replaced(functools.partial):
         return type(self.__wrapped__)
 
 
-def stand_in(owner: Any, name: str, original: Any, called: Any) -> Any:
+def make_stand_in(owner: Any, name: str, original: Any, called: Any) -> Any:
     """Return a replacement of ``owner.name`` that calls ``called`` and looks like the original."""
     is_class = inspect.isclass(owner)
     module = owner.__module__ if is_class else owner.__name__
     qualified = f"{owner.__qualname__}.{name}" if is_class else name
     if inspect.isroutine(original) and not inspect.isfunction(original):
-        return Replaced(called).stands_for(original, module, qualified)
+        return Replaced(called).imitate_original(original, module, qualified)
     # pickled by its name: a function that is sent to another process takes no recorder along
     called.__name__, called.__qualname__, called.__module__ = name, qualified, module
     if original is not None:

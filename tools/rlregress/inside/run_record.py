@@ -24,13 +24,13 @@ _LARGEST = 1 << 26
 _MEASURED = ("attempt", "curve_cpu_seconds", "memory", "platform", "time")
 
 
-def checksum(content: Mapping[str, Any]) -> str:
+def compute_checksum(content: Mapping[str, Any]) -> str:
     """Return the SHA-256 over the content of a record."""
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
@@ -89,13 +89,13 @@ def check_file(path: Path, content: str) -> None:
     check_writable(files.absolute(path).parent, content)
 
 
-def write(path: Path, content: Mapping[str, Any]) -> None:
+def write_record(path: Path, content: Mapping[str, Any]) -> None:
     """Write ``content`` with its checksum."""
-    sealed = {**content, "checksum": checksum(content)}
+    sealed = {**content, "checksum": compute_checksum(content)}
     write_atomically(path, json.dumps(sealed, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
-def outcome(content: Mapping[str, Any]) -> dict[str, Any]:
+def drop_circumstances(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result of a run: its record without time, place and speed."""
     return {name: value for name, value in content.items() if name not in _MEASURED}
 
@@ -108,11 +108,11 @@ def read(path: Path) -> dict[str, Any]:
     """
     try:
         text = files.read(path, largest=_LARGEST).decode("utf-8")
-        content = json.loads(text, parse_constant=_no_constant)
+        content = json.loads(text, parse_constant=_refuse_constant)
         if not isinstance(content, dict) or "checksum" not in content:
             raise ValueError("it is something else")
         stated = content.pop("checksum")
-        computed = checksum(content)
+        computed = compute_checksum(content)
     except OSError as error:
         raise UserError(
             f"the run record {path} cannot be read: {error.strerror}; expected a file that you may "

@@ -38,7 +38,7 @@ from rlregress.inside.events import Places
 from rlregress.inside.job_files import answer_job
 from rlregress.probing.file_kinds import FileKind, TrainingWithFiles
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 from rlregress.probing.toys import Ends
 
 #: seed of the training that is saved.
@@ -54,7 +54,7 @@ _COLOUR = re.compile("\x1b\\[[0-9;]*m")
 Row = tuple[str, str, int, list[Any]]
 
 
-def answers(job: dict[str, Any]) -> dict[str, Any]:
+def save_and_load(job: dict[str, Any]) -> dict[str, Any]:
     """Save and load the files of a job, and return the answers.
 
     ``functions``: "file:line name". ``kinds``: name -> ``way``, ``algorithm``, and either
@@ -70,12 +70,12 @@ def answers(job: dict[str, Any]) -> dict[str, Any]:
             for training in trainings:
                 loaded.add(algorithm, training, job)
     if job.get("user"):
-        loaded.add_user(user_files.kind(job["user"], adapter), job)
-    versions = _versions(adapter) if job.get("stored") else {}
+        loaded.add_user(user_files.make_file_kind(job["user"], adapter), job)
+    versions = _list_versions(adapter) if job.get("stored") else {}
     return {"functions": loaded.functions, "kinds": loaded.kinds, "versions": versions}
 
 
-def _versions(adapter: Adapter) -> dict[str, str]:
+def _list_versions(adapter: Adapter) -> dict[str, str]:
     """Return the versions of Python and of packages that write parts of files."""
     versions = {"python": platform.python_version()}
     beneath = (module.replace("_", "-") for module in adapter.framework.beneath)
@@ -99,13 +99,13 @@ class _Kinds:
         lost: dict[str, Any] = {}
         kinds = [kind for kind in training.kinds if _is_wanted(kind, job)]
         if job["write"] and kinds:
-            trained, lost = self._try("write", training.train, _make_env, _SEED)
+            trained, lost = self._try_to_work("write", training.train, _make_env, _SEED)
         for kind in kinds:
             folder = os.path.join(job["files"], kind.name)
             failed = lost
             if job["write"] and not lost:
-                with _fixed_time() if job.get("stored") else contextlib.nullcontext():
-                    failed = self._try("write", _write, kind, trained, folder)[1]
+                with _fix_time() if job.get("stored") else contextlib.nullcontext():
+                    failed = self._try_to_work("write", _write_files, kind, trained, folder)[1]
             elif not job["write"] and not os.path.isdir(folder):
                 failed = {"unsupported": "there is no such file"}
             answer = failed or self._load_often(kind, folder, job)
@@ -122,32 +122,34 @@ class _Kinds:
         not load their own files. These are loaded as users help themselves.
         """
         trusted = kind.name in job["trusted"]
-        with _trusting() if trusted else contextlib.nullcontext():
+        with _trust_files() if trusted else contextlib.nullcontext():
             answer = self._load_times(kind, folder, job)
         if job["write"] and _WEIGHTS_ONLY in answer.get("error", ""):
             trusted = True
-            with _trusting():
+            with _trust_files():
                 answer = self._load_times(kind, folder, job)
         return {**answer, "trusted": trusted}
 
     def _load_times(self, kind: FileKind, folder: str, job: dict[str, Any]) -> dict[str, Any]:
         rows: list[list[Row]] = []
         for _ in range(job["times"]):
-            loaded, failed = self._try("load", kind.load, _make_env, folder)
+            loaded, failed = self._try_to_work("load", kind.load, _make_env, folder)
             if failed:
                 return failed
             rows.append([])
-            _, failed = self._try("use", self._use, kind, loaded, job["again"], rows[-1])
+            _, failed = self._try_to_work(
+                "use", self._note_loaded, kind, loaded, job["again"], rows[-1]
+            )
             if failed:
                 return {"items": rows, **failed}
         return {"items": rows}
 
-    def _try(
+    def _try_to_work(
         self, when: str, work: Callable[..., Any], *arguments: Any
     ) -> tuple[Any, dict[str, Any]]:
         """Return the result and an empty row, or None and the error with its place."""
         try:
-            with isolated(), warnings.catch_warnings():
+            with isolate_generators(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return work(*arguments), {}
         except Unsupported as reason:
@@ -159,27 +161,27 @@ class _Kinds:
             message = f"{origin['type']}: {text}"[:_MESSAGE]
             return None, {"error": message, "at": origin["at"] or origin["by"], "when": when}
 
-    def _use(self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]) -> None:
+    def _note_loaded(self, kind: FileKind, loaded: Any, again: bool, rows: list[Row]) -> None:
         """Note the items of a loaded file, and those after it was saved again."""
-        rows.extend(self._rows(kind.state(loaded)))
+        rows.extend(self._list_rows(kind.state(loaded)))
         if not again:
-            rows.extend(self._rows(kind.go_on(loaded)))
+            rows.extend(self._list_rows(kind.go_on(loaded)))
             return
         with tempfile.TemporaryDirectory() as copy:
             kind.save(loaded, copy)
-            rows.extend(self._rows(kind.go_on(loaded)))
+            rows.extend(self._list_rows(kind.go_on(loaded)))
             loaded = kind.load(_make_env, copy)
             for items in (kind.state(loaded), kind.go_on(loaded)):
-                rows.extend(self._rows(items, "saved again: "))
+                rows.extend(self._list_rows(items, "saved again: "))
 
-    def _rows(self, items: Any, before: str = "") -> Iterator[Row]:
+    def _list_rows(self, items: Any, before: str = "") -> Iterator[Row]:
         for name, value, function in items:
-            number = self._number(function)
+            number = self._number_function(function)
             for path, words, numbers in saved_items.describe_items(name, value):
                 yield before + path, words, number, numbers
 
-    def _number(self, function: Any) -> int:
-        name = _place(function, self._places)
+    def _number_function(self, function: Any) -> int:
+        name = _format_place(function, self._places)
         if name not in self.functions:
             self.functions.append(name)
         return self.functions.index(name)
@@ -190,21 +192,21 @@ def _is_wanted(kind: FileKind, job: dict[str, Any]) -> bool:
     return (kind.stored or not job.get("stored")) and (not named or kind.name in named)
 
 
-def _place(function: Any, places: Places) -> str:
+def _format_place(function: Any, places: Places) -> str:
     """Return the place of a function: "file:line name"."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     name = str(getattr(function, "__qualname__", type(function).__name__))
     if code is None:
         return name
-    file = places.name(code.co_filename) or os.path.basename(code.co_filename)
+    file = places.path_below_root(code.co_filename) or os.path.basename(code.co_filename)
     return f"{file}:{code.co_firstlineno} {name}"
 
 
-def _trusting() -> Any:
+def _trust_files() -> Any:
     return mock.patch.dict(os.environ, {_TRUST: "1"})
 
 
-def _fixed_time() -> Any:
+def _fix_time() -> Any:
     """Let archives of the same content be the same bytes, so that they are stored once."""
     clock = types.SimpleNamespace(time=lambda: 0.0, localtime=lambda _: time.gmtime(1e9))
     return mock.patch.object(zipfile, "time", clock)
@@ -214,7 +216,7 @@ def _make_env(discrete: bool = False) -> Any:
     return Ends(discrete=discrete)
 
 
-def _write(kind: FileKind, trained: Any, folder: str) -> None:
+def _write_files(kind: FileKind, trained: Any, folder: str) -> None:
     # an interrupted process may have left one
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -226,4 +228,4 @@ def _write(kind: FileKind, trained: Any, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(answer_job(answers, sys.argv[1:]))
+    sys.exit(answer_job(save_and_load, sys.argv[1:]))

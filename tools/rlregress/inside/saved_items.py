@@ -34,34 +34,34 @@ def describe_items(name: str, value: Any) -> Iterator[tuple[str, str, list[Any]]
 
     The numbers are the norm and two projections of all floats.
     """
-    yield from _items(name, value, 0)
+    yield from _list_items(name, value, 0)
 
 
-def _items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, list[Any]]]:
-    words = _words(value)
+def _list_items(name: str, value: Any, depth: int) -> Iterator[tuple[str, str, list[Any]]]:
+    words = _describe_leaf(value)
     if words is not None or depth > _DEEP:
-        yield name, words or type(value).__name__, _size(value)
+        yield name, words or type(value).__name__, _measure_size(value)
         return
-    kind, parts = _parts(value)
+    kind, parts = _list_parts(value)
     yield name, kind, []
     for label, part in parts:
-        yield from _items(name + label, part, depth + 1)
+        yield from _list_items(name + label, part, depth + 1)
 
 
-def _size(value: Any) -> list[Any]:
+def _measure_size(value: Any) -> list[Any]:
     if not leaves.is_array(value) or isinstance(value, np.ndarray) and value.dtype.kind != "f":
         return []
-    _, norm, first, projections, _, _ = events.parts_of([events.as_array(value)])
+    _, norm, first, projections, _, _ = events.make_joint_part([events.as_array(value)])
     return [norm, *(projections or first)]
 
 
-def _words(value: Any) -> Any:
+def _describe_leaf(value: Any) -> Any:
     """Return the words of a value without parts; None: it has parts."""
     if isinstance(value, torch.Tensor):
-        kind = " ".join(["tensor", *events.placement_of(value)])
-        return f"{kind} of {_numbers(events.as_array(value), str(value.dtype))}"
+        kind = " ".join(["tensor", *events.describe_placement(value)])
+        return f"{kind} of {_describe_array(events.as_array(value), str(value.dtype))}"
     if isinstance(value, np.ndarray) and value.dtype != object:
-        return f"array of {_numbers(value, value.dtype.str)}"
+        return f"array of {_describe_array(value, value.dtype.str)}"
     if isinstance(value, (torch.dtype, torch.device, np.dtype)):
         return str(value)
     if isinstance(value, type):
@@ -70,7 +70,7 @@ def _words(value: Any) -> Any:
         return f"enum {value}"
     if inspect.isfunction(value) or inspect.ismethod(value) or _may_be_schedule(value):
         return _describe_function(value)
-    leaf = leaves.leaf(value)
+    leaf = leaves.describe_leaf(value)
     if leaf is None:
         return None
     kind, content = leaf
@@ -79,7 +79,7 @@ def _words(value: Any) -> Any:
     return f"{kind} {content}" if not isinstance(value, (str, type(None))) else str(content)
 
 
-def _numbers(array: np.ndarray, kind: str) -> str:
+def _describe_array(array: np.ndarray, kind: str) -> str:
     flat = np.ascontiguousarray(array).reshape(-1)
     first = ", ".join(f"{number:.6g}" if array.dtype.kind == "f" else str(number)
                       for number in flat[:_SHOWN].tolist())  # fmt: skip
@@ -103,9 +103,9 @@ def _describe_function(function: Callable[..., Any]) -> Any:
     return f"function of the remaining progress: {', '.join(map(repr, values))}"
 
 
-def _parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
+def _list_parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
     if leaves.is_batch(value):
-        return "batch", leaves.children(value)
+        return "batch", leaves.list_children(value)
     if hasattr(value, "_asdict"):
         return type(value).__name__, [(f".{k}", part) for k, part in value._asdict().items()]
     if isinstance(value, Mapping):
@@ -120,6 +120,6 @@ def _parts(value: Any) -> tuple[str, list[tuple[str, Any]]]:
             (f".{name}", getattr(value, name)) for name in _SPACE if hasattr(value, name)
         ]
         return f"space {type(value).__name__} of {getattr(value, 'dtype', '')}", named_parts
-    named: dict[str, Any] = leaves.attributes(value)
+    named: dict[str, Any] = leaves.own_attributes(value)
     public = [(f".{name}", part) for name, part in sorted(named.items()) if name[:1] != "_"]
     return f"object {type(value).__name__}", public

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rlregress import source
 from rlregress.inside import bindings, methods
-from rlregress.inside.lines import inner_codes
+from rlregress.inside.lines import list_inner_codes
 from rlregress.inside.methods import Defaults, Misfit
 
 #: of a code: name and first line.
@@ -37,10 +37,10 @@ class _Imported(NamedTuple):
 
     def codes(self, name: str) -> list[list[types.CodeType]]:
         """Return the code of a function in either text; several if several have its name."""
-        return [_codes(text, self.path, name) for text in self.texts]
+        return [_find_codes(text, self.path, name) for text in self.texts]
 
 
-def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[str]]:
+def swap_code(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[str]]:
     """Let functions run other code from now on.
 
     A method that the other code does not have is taken from its class; one that it has alone is
@@ -60,21 +60,23 @@ def swap(changes: Sequence[dict[str, Any]], roots: Sequence[str]) -> list[list[s
     for change in changes:
         # before the functions in memory are listed
         with contextlib.suppress(Misfit):
-            _import(change["file"])
+            _import_file(change["file"])
     in_memory = _InMemory()
     # values of the import before the functions whose defaults are made of them
-    misfits = [misfit for change in changes for misfit in _bind(change, roots)]
-    misfits += [misfit for change in changes for misfit in _swap(change, roots, in_memory)]
+    misfits = [misfit for change in changes for misfit in _bind_other_values(change, roots)]
+    misfits += [misfit for change in changes for misfit in _swap_file(change, roots, in_memory)]
     if misfits and sum(len(change["functions"]) for change in changes) == 1:
         raise Misfit(misfits[0][2])
     return misfits
 
 
-def _swap(change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory) -> list[list[str]]:
+def _swap_file(
+    change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory
+) -> list[list[str]]:
     """Replace the functions of one file, all at once; return those that do not fit, with why."""
     file, names = change["file"], [n for n in change["functions"] if not _is_run_at_import(n)]
     try:
-        imported = _find(file, change["text"], roots)
+        imported = _import_with_text(file, change["text"], roots)
     except Misfit as why:
         return [[file, name, str(why)] for name in names]
     misfits: list[list[str]] = []
@@ -85,9 +87,9 @@ def _swap(change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory) ->
         try:
             if _replace_method(imported, name):
                 continue
-            fitting = _fitting_codes(imported, name)
-            methods.lend(imported.module, name, imported.texts, imported.path)
-            other_defaults = methods.defaults(imported.module, name, imported.texts)
+            fitting = _find_fitting_codes(imported, name)
+            methods.lend_other_names(imported.module, name, imported.texts, imported.path)
+            other_defaults = methods.find_other_defaults(imported.module, name, imported.texts)
         except Misfit as why:
             misfits.append([file, name, str(why)])
             continue
@@ -103,7 +105,7 @@ def _swap(change: dict[str, Any], roots: Sequence[str], in_memory: _InMemory) ->
             if id(function) in visited:
                 continue
             visited.add(id(function))
-            own = _key(function.__code__)
+            own = _make_key(function.__code__)
             code = _replace_code(function.__code__, replacements, used)
             if code is not function.__code__:
                 function.__code__ = code
@@ -119,24 +121,26 @@ def _is_run_at_import(name: str) -> bool:
     return name.startswith((bindings.MODULE, bindings.BODY))
 
 
-def _bind(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
+def _bind_other_values(change: dict[str, Any], roots: Sequence[str]) -> list[list[str]]:
     """Give a module, and classes of it, the values that they have in the other text."""
     file, misfits = change["file"], []
     for piece in filter(_is_run_at_import, change["functions"]):
         try:
-            bindings.put(other_values(file, piece, change["text"], roots))
+            bindings.bind_values(find_other_values(file, piece, change["text"], roots))
         except Misfit as why:
             misfits.append([file, piece, str(why)])
     return misfits
 
 
-def other_values(file: str, piece: str, text: str, roots: Sequence[str]) -> list[bindings.Binding]:
+def find_other_values(
+    file: str, piece: str, text: str, roots: Sequence[str]
+) -> list[bindings.Binding]:
     """Return the values that another text of its file gives a module or a class: ``bindings``."""
-    imported = _find(file, text, roots)
+    imported = _import_with_text(file, text, roots)
     return bindings.find_other_bindings(imported.module, piece, imported.texts)
 
 
-def other_code(
+def find_other_code(
     change: dict[str, Any], name: str, code: types.CodeType, roots: Sequence[str]
 ) -> tuple[types.CodeType, tuple[Defaults | None, Defaults | None]]:
     """Return the other code of a function that runs here, and the defaults of both, if other ones.
@@ -144,7 +148,7 @@ def other_code(
     The function's module is lent what the other code uses.
 
     Args:
-        change: as of ``swap``.
+        change: as of ``swap_code``.
         name: qualified.
         code: of the function, as it is.
 
@@ -155,13 +159,15 @@ def other_code(
     Raises:
         Misfit: there is none that could be called in its place.
     """
-    imported = _find(change["file"], change["text"], roots)
-    fitting, texts = _fitting_codes(imported, name), imported.texts
-    if _key(code) not in fitting:
+    imported = _import_with_text(change["file"], change["text"], roots)
+    fitting, texts = _find_fitting_codes(imported, name), imported.texts
+    if _make_key(code) not in fitting:
         raise Misfit(f"{name} of {imported.file} has several definitions at run time")
-    methods.lend(imported.module, name, texts, imported.path)
-    own, other = (methods.defaults(imported.module, name, pair) for pair in (texts[::-1], texts))
-    return fitting[_key(code)], (own, other)
+    methods.lend_other_names(imported.module, name, texts, imported.path)
+    own, other = (
+        methods.find_other_defaults(imported.module, name, pair) for pair in (texts[::-1], texts)
+    )
+    return fitting[_make_key(code)], (own, other)
 
 
 def _replace_method(imported: _Imported, name: str) -> bool:
@@ -177,8 +183,8 @@ def _replace_method(imported: _Imported, name: str) -> bool:
         return False
     try:
         if new:
-            methods.lend(imported.module, name, imported.texts, imported.path)
-            methods.put(imported.module, name, imported.texts[1], imported.path)
+            methods.lend_other_names(imported.module, name, imported.texts, imported.path)
+            methods.put_method(imported.module, name, imported.texts[1], imported.path)
         else:
             methods.take_away(imported.module, name)
     except Exception as why:  # whatever its decorators and defaults raise
@@ -192,12 +198,12 @@ def _fits(
     """Return whether the other code can replace the function's, or no class holds it."""
     if not methods.is_of_class(name, texts):
         return True
-    if len(old) != len(new) or methods.decorated_otherwise(name, texts):
+    if len(old) != len(new) or methods.has_other_decorators(name, texts):
         return False
     return len(old) != 1 or {*old[0].co_freevars} ^ {*new[0].co_freevars} != {"__class__"}
 
 
-def _fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
+def _find_fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]:
     """Return the functions of the file under that name, each with its other code."""
     old, new = imported.codes(name)
     if not old or not new:
@@ -208,17 +214,17 @@ def _fitting_codes(imported: _Imported, name: str) -> dict[_Key, types.CodeType]
     pairs = list(zip(old, new, strict=True))
     if any(old_code.co_freevars != new_code.co_freevars for old_code, new_code in pairs):
         raise Misfit(f"{name} uses other variables of an enclosing function")
-    return {_key(old_code): new_code for old_code, new_code in pairs}
+    return {_make_key(old_code): new_code for old_code, new_code in pairs}
 
 
-def _find(file: str, text: str, roots: Sequence[str]) -> _Imported:
+def _import_with_text(file: str, text: str, roots: Sequence[str]) -> _Imported:
     """Import a file below one of the roots, and return it with another text."""
-    path = _path(file, roots)
-    _import(file)
-    return _Imported(file, path, sys.modules[_module(file)], (source.read_text(path), text))
+    path = _find_path(file, roots)
+    _import_file(file)
+    return _Imported(file, path, sys.modules[_module_name(file)], (source.read_text(path), text))
 
 
-def _path(file: str, roots: Sequence[str]) -> str:
+def _find_path(file: str, roots: Sequence[str]) -> str:
     for root in roots:
         # a root is a package's folder, or a file of its own; beside it may lie another copy
         folder, name = os.path.split(os.path.abspath(root))
@@ -228,15 +234,15 @@ def _path(file: str, roots: Sequence[str]) -> str:
     raise Misfit(f"there is no {file}")
 
 
-def _import(file: str) -> None:
+def _import_file(file: str) -> None:
     """Import the module of a file, unless it is one of a package that nothing imports."""
     try:
-        importlib.import_module(_module(file))
+        importlib.import_module(_module_name(file))
     except Exception as error:
         raise Misfit(f"{file} cannot be imported: {error}") from None
 
 
-def _module(file: str) -> str:
+def _module_name(file: str) -> str:
     name = os.path.splitext(file)[0].replace(os.sep, ".")
     return name[: -len(".__init__")] if name.endswith(".__init__") else name
 
@@ -245,7 +251,7 @@ _real = lru_cache(maxsize=None)(os.path.realpath)
 
 
 @cache
-def _read(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
+def _compile_text(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
     """Return the code of a module, and the first lines of its functions by qualified name."""
     try:
         module = compile(text, path, "exec", dont_inherit=True)
@@ -257,14 +263,14 @@ def _read(text: str, path: str) -> tuple[types.CodeType, dict[str, list[int]]]:
     return module, lines
 
 
-def _codes(text: str, path: str, name: str) -> list[types.CodeType]:
-    module, lines = _read(text, path)
+def _find_codes(text: str, path: str, name: str) -> list[types.CodeType]:
+    module, lines = _compile_text(text, path)
     last, first_lines = name.rpartition(".")[2], lines.get(name, ())
-    codes = [code for code in inner_codes(module) if code.co_name == last]
+    codes = [code for code in list_inner_codes(module) if code.co_name == last]
     return [code for code in codes if code.co_firstlineno in first_lines]
 
 
-def _key(code: types.CodeType) -> _Key:
+def _make_key(code: types.CodeType) -> _Key:
     return code.co_name, code.co_firstlineno
 
 
@@ -272,9 +278,9 @@ def _replace_code(
     code: types.CodeType, replacements: dict[_Key, types.CodeType], used: set[_Key]
 ) -> types.CodeType:
     """Return the replacement of a code object; itself if neither it nor code inside it has one."""
-    if _key(code) in replacements:
-        used.add(_key(code))
-        return replacements[_key(code)]
+    if _make_key(code) in replacements:
+        used.add(_make_key(code))
+        return replacements[_make_key(code)]
     # functions inside are made anew from it with every call
     constants = tuple(
         _replace_code(constant, replacements, used)
@@ -300,7 +306,11 @@ class _InMemory:
         They hold the module's variables. To ask for who does is fast, and touches no other object:
         in a forked process each that is touched has to be copied.
         """
-        modules = [vars(module) for module in _modules() if _is_same(module.__file__ or "", path)]
+        modules = [
+            vars(module)
+            for module in _list_modules_from_files()
+            if _is_same(module.__file__ or "", path)
+        ]
         holding = gc.get_referrers(*modules) if modules else []
         functions = [module for module in holding if type(module) is types.FunctionType]
         return [function for function in functions if _is_same(function.__code__.co_filename, path)]
@@ -314,7 +324,7 @@ class _InMemory:
         return self._by_file.get(_real(path), [])
 
 
-def _modules() -> list[types.ModuleType]:
+def _list_modules_from_files() -> list[types.ModuleType]:
     """Return the modules that were imported from a file."""
     every = list(sys.modules.values())
     return [module for module in every if "__file__" in getattr(module, "__dict__", ())]

@@ -53,16 +53,16 @@ from rlregress.inside import arithmetic, error_origin, events, loading, swap
 from rlregress.inside.activity import Activity
 from rlregress.inside.lines import Lines
 from rlregress.inside.recorder import Recorder, Stop
-from rlregress.inside.worker import peak_mib
+from rlregress.inside.worker import measure_peak_mib
 from rlregress.inside.written_files import WrittenFiles
-from rlregress.model.extra_packages import ON_SIDES
+from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import memory_sizes
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import OptionTrainings
 from rlregress.probing.trace_trainings import is_generated
 
 
-def roots_of(packages: list[str]) -> list[str]:
+def find_package_folders(packages: list[str]) -> list[str]:
     """Return the folders of importable packages; a package that is not installed has none."""
     roots = []
     for package in packages:
@@ -79,7 +79,7 @@ def roots_of(packages: list[str]) -> list[str]:
     return roots
 
 
-def modules_of(distribution: str) -> list[str]:
+def list_modules(distribution: str) -> list[str]:
     """Return the importable packages of a release; none if it is not installed."""
     try:
         files = importlib.metadata.files(distribution) or []
@@ -88,7 +88,7 @@ def modules_of(distribution: str) -> list[str]:
     return sorted({f.parts[0] for f in files if f.parts[1:] == ("__init__.py",)})
 
 
-def _script(job: dict[str, Any]) -> Callable[[Any], None]:
+def _make_script_runner(job: dict[str, Any]) -> Callable[[Any], None]:
     """Return a function that runs a script as ``python script arguments`` would."""
     path = os.path.abspath(job["script"])
 
@@ -112,10 +112,10 @@ def _add_paths(script: str, first: int) -> None:
     folder = os.path.dirname(script)
     sys.path.insert(first, folder)
     # last: scripts that are run from the root import from there, and it hides nothing
-    sys.path.extend(root for root in _repository(folder) if root not in sys.path)
+    sys.path.extend(root for root in _find_repository(folder) if root not in sys.path)
 
 
-def _repository(folder: str) -> list[str]:
+def _find_repository(folder: str) -> list[str]:
     """Return the nearest folder above that is the root of a repository or project, if any."""
     marks = (".git", "pyproject.toml", "setup.py")
     while True:
@@ -127,7 +127,7 @@ def _repository(folder: str) -> list[str]:
         folder = above
 
 
-def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
+def make_built_in_training(job: dict[str, Any]) -> Callable[[Any], None]:
     """Return a built-in training, to be called with a recorder."""
     from rlregress import frameworks
     from rlregress.probing.toys import Ends
@@ -154,7 +154,7 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
             recorder.answer_with_events(outputs)
         else:
             for name, value in (outputs or {}).items():
-                recorder.answer(name, value)
+                recorder.record_answer(name, value)
         # nor have the networks that remain
         recorder.over = recorder.over or generated
 
@@ -163,19 +163,19 @@ def built_in(job: dict[str, Any]) -> Callable[[Any], None]:
 
 def run_of(job: dict[str, Any]) -> Callable[[Any], None]:
     """Return the training of a job, to be called with a recorder."""
-    return _script(job) if job.get("script") else built_in(job)
+    return _make_script_runner(job) if job.get("script") else make_built_in_training(job)
 
 
 def prepare_imports(job: dict[str, Any]) -> None:
     """Prepare this process for a job, before its packages are imported."""
-    loading.watch()
+    loading.watch_loading()
     torch.set_num_threads(1)
     if job.get("script"):
         # the traced packages may lie there
         _add_paths(os.path.abspath(job["script"]), int(job.get("first", 0)))
 
 
-def versions(packages: list[str]) -> dict[str, str]:
+def list_versions(packages: list[str]) -> dict[str, str]:
     """Return the versions of Python, of the libraries below, and of packages."""
     by_name = {
         "python": platform.python_version(),
@@ -190,7 +190,7 @@ def versions(packages: list[str]) -> dict[str, str]:
     return by_name
 
 
-def _file(module: str) -> str:
+def _file_of_module(module: str) -> str:
     """Return the file that a module was imported from; empty: it was not imported."""
     loaded = sys.modules.get(module)
     return str(getattr(loaded, "__file__", None) or "")
@@ -199,7 +199,7 @@ def _file(module: str) -> str:
 def _take_turn(job: dict[str, Any]) -> None:
     """Import everything before time is measured, and wait for the turn of this version."""
     if job["timed"]["large"]:
-        memory_sizes.enlarge()
+        memory_sizes.enlarge_memories()
     for package in job.get("packages", []):
         # if it cannot be imported, the training fails with the same error
         with contextlib.suppress(Exception):
@@ -219,19 +219,19 @@ def _stop_at(until: float, recorder: Recorder, stopped: list[str]) -> None:
 
     def stop(*_: Any) -> None:
         stopped.append("by time")
-        recorder.stop()
+        recorder.stop_training()
 
     signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, max(until - time.time(), 0.001), _STOP_INTERVAL)
 
 
-def _packages_and_roots(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
+def _read_packages(job: dict[str, Any]) -> tuple[list[str], list[str], list[str]]:
     """Return the packages of a job, those of them that differ, and the folders of the code."""
     differing = list(job.get("trees", []))
     for distribution in job.get("distributions", []):
-        differing.extend(modules_of(distribution))
+        differing.extend(list_modules(distribution))
     packages = [*job.get("packages", []), *differing]
-    roots = roots_of(packages)
+    roots = find_package_folders(packages)
     if job.get("script"):
         roots.append(os.path.abspath(job["script"]))
     else:
@@ -241,7 +241,7 @@ def _packages_and_roots(job: dict[str, Any]) -> tuple[list[str], list[str], list
     return packages, differing, roots
 
 
-def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[str, Any]:
+def _train_recorded(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[str, Any]:
     """Train, and return how it ended, as the header of the trace has it."""
     failure, unsupported = "", ""
     description: dict[str, str] = {}
@@ -258,7 +258,7 @@ def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        lacking = "" if script else missing_packages.describe_missing(error, ON_SIDES)
+        lacking = "" if script else missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
         if lacking:
             unsupported = lacking
         elif not isinstance(error, SystemExit):
@@ -270,10 +270,10 @@ def _train(recorder: Recorder, run: Callable[[Any], None], script: str) -> dict[
     return {"failure": failure, "error": description, "not_offered": unsupported}
 
 
-def record(job: dict[str, Any]) -> dict[str, Any]:
+def record_job(job: dict[str, Any]) -> dict[str, Any]:
     """Run the job under a recorder, write the trace, return its header."""
     prepare_imports(job)
-    packages, differing, roots = _packages_and_roots(job)
+    packages, differing, roots = _read_packages(job)
     places = events.Places(roots)
     if job.get("timed"):
         _take_turn(job)
@@ -287,11 +287,11 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         _stop_at(job["until"], recorder, stopped)
     lines = job.get("lines", False) if not plain else False
     # other packages that differ: their executed code is noted, and events have no place in them
-    all_roots = [*roots, *roots_of(job.get("moved", []))]
+    all_roots = [*roots, *find_package_folders(job.get("moved", []))]
     executed = Lines(events.Places(all_roots), None if lines is True else lines or ())
     run = run_of(job)
-    misfits = swap.swap(job["swap"], all_roots) if job.get("swap") else []
-    start = time.perf_counter(), time.process_time(), peak_mib()
+    misfits = swap.swap_code(job["swap"], all_roots) if job.get("swap") else []
+    start = time.perf_counter(), time.process_time(), measure_peak_mib()
     activity = Activity(places)
     # each version has other generated calls, which write other files
     generated = is_generated(job.get("training", ""))
@@ -306,14 +306,14 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
             written.install(recorder)
         if lines:
             activity.install(recorder)
-        recorder.rebind()
-        ended = _train(recorder, run, job.get("script", ""))
+        recorder.rebind_imported()
+        ended = _train_recorded(recorder, run, job.get("script", ""))
     header = {
         "job": {
             key: value for key, value in job.items() if key not in ("output", "lines", "until")
         },
-        "versions": versions(packages),
-        "modules": {name: _file(name) for name in differing},
+        "versions": list_versions(packages),
+        "modules": {name: _file_of_module(name) for name in differing},
         **ended,
         "misfits": misfits,
         "generated": generated,
@@ -322,23 +322,23 @@ def record(job: dict[str, Any]) -> dict[str, Any]:
         "arithmetic": arithmetic.report_arithmetic() if job.get("portable") else {},
         **_describe_recording(recorder, roots),
         **executed.header(),
-        "activity": activity.outcomes(),
-        **_costs(*start),
+        "activity": activity.list_ways(),
+        **_measure_costs(*start),
     }
     if is_compared:
         # last: loading a pickle runs code of the framework
         recorder.events += written.events()
-    events.write(job["output"], header, recorder.events)
+    events.write_trace(job["output"], header, recorder.events)
     return header
 
 
-def _costs(wall: float, cpu: float, memory: float) -> dict[str, float]:
+def _measure_costs(wall: float, cpu: float, memory: float) -> dict[str, float]:
     """Return time and memory that were spent since then."""
     return {
         "wall_seconds": round(time.perf_counter() - wall, 3),
         "cpu_seconds": round(time.process_time() - cpu, 3),
         # a forked process begins with the memory of its parent
-        "grown_mib": round(peak_mib() - memory, 1),
+        "grown_mib": round(measure_peak_mib() - memory, 1),
     }
 
 
@@ -357,7 +357,7 @@ def main(arguments: list[str]) -> int:
     faulthandler.enable()
     with open(arguments[0], encoding="utf-8") as file:
         job = json.load(file)
-    record(job)
+    record_job(job)
     return 0
 
 

@@ -17,7 +17,7 @@ import torch
 
 from rlregress import source
 from rlregress.inside.events import Places
-from rlregress.inside.lines import inner_codes, own_lines
+from rlregress.inside.lines import list_inner_codes, list_own_lines
 from rlregress.inside.optimizers import hook_steps
 
 #: every update up to this one has a row, later ones at distances that grow by this factor
@@ -57,7 +57,7 @@ class Trail:
         self._hooks = ExitStack()
 
     def __enter__(self) -> Trail:
-        hook_steps(self._before, self._after, self._hooks.callback)
+        hook_steps(self._begin_row, self._end_row, self._hooks.callback)
         if self._executed is not None:
             self._executed.start()
             self._hooks.callback(self._executed.stop)
@@ -66,24 +66,24 @@ class Trail:
     def __exit__(self, *_: Any) -> None:
         self._hooks.close()
 
-    def watch(self, environment: Any) -> Any:
+    def wrap_environment(self, environment: Any) -> Any:
         """Return an environment that does the same, and digests all that it gets and returns."""
         return _Watched(environment, self._environment)
 
-    def _before(self, optimizer: Any, *_: Any) -> None:
+    def _begin_row(self, optimizer: Any, *_: Any) -> None:
         self.updates += 1
         if self.updates < self._next:
             return
         self._next = self.updates + 1
         if self.updates >= _FIRST_UPDATES:
             self._next = max(self._next, int(self.updates * _GROWTH))
-        name = self._line()
+        name = self._describe_calling_line()
         if name not in self.names:
             self.names.append(name)
         numpy_state = np.random.get_state(legacy=False)["state"]
         # not Python's generator: imports of optional packages draw from it (rich does)
         draws = [*numpy_state.values(), torch.get_rng_state()]
-        gradients = [parameter.grad for parameter in _parameters(optimizer)]
+        gradients = [parameter.grad for parameter in _list_parameters(optimizer)]
         self._row = [
             str(self.updates),
             str(self.names.index(name)),
@@ -92,12 +92,12 @@ class Trail:
             _digest(gradients),
         ]
 
-    def _after(self, optimizer: Any, *_: Any) -> None:
+    def _end_row(self, optimizer: Any, *_: Any) -> None:
         if self._row:
-            self.rows.append(" ".join([*self._row, _digest(_parameters(optimizer))]))
+            self.rows.append(" ".join([*self._row, _digest(_list_parameters(optimizer))]))
             self._row = []
 
-    def _line(self) -> str:
+    def _describe_calling_line(self) -> str:
         """Return file and text of the line that calls ``step``; note the framework's files."""
         libraries = tuple(
             os.path.join(os.path.dirname(file), "") for file in (torch.__file__, __file__)
@@ -109,32 +109,35 @@ class Trail:
             if not text and not file.startswith(libraries):
                 line = linecache.getline(file, frame.f_lineno).strip()
                 text = f"{os.path.basename(file)}: {line}"
-            if self._places.name(file) is not None:
+            if self._places.path_below_root(file) is not None:
                 self._files.add(file)
                 if frame.f_code.co_name == "<module>":
                     self._scripts.add(file)
             frame = frame.f_back
         return text
 
-    def described(self) -> dict[str, Any]:
+    def describe_trail(self) -> dict[str, Any]:
         """Return the digests, and how many lines of the algorithm's files ran, of how many.
 
         The algorithm's files are those that call for an update, and those with its name.
         """
         lines = {}
-        for file, ran in self._executed_lines():
-            executable = _executable_lines(file, file in self._scripts)
+        for file, ran in self._read_executed_lines():
+            executable = _list_executable_lines(file, file in self._scripts)
             executed = executable.intersection(ran)
             has_name = self._algorithm in os.path.basename(file)
             if executed and (file in self._files or has_name):
-                lines[str(self._places.name(file))] = [len(executed), len(executable)]
+                lines[str(self._places.path_below_root(file))] = [len(executed), len(executable)]
         return {"updates": self.updates, "names": self.names, "rows": self.rows, "lines": lines}
 
     def executed_lines(self) -> dict[str, list[int]]:
         """Return the lines that ran, of each file of the framework."""
-        return {str(self._places.name(file)): ran for file, ran in self._executed_lines()}
+        return {
+            str(self._places.path_below_root(file)): lines
+            for file, lines in self._read_executed_lines()
+        }
 
-    def _executed_lines(self) -> list[tuple[str, list[int]]]:
+    def _read_executed_lines(self) -> list[tuple[str, list[int]]]:
         data: Any = self._executed.get_data() if self._executed is not None else None
         files = sorted(data.measured_files()) if data is not None else ()
         return [(file, data.lines(file) or []) for file in files]
@@ -147,26 +150,26 @@ class _Watched(gymnasium.Wrapper):
 
     def reset(self, **options: Any) -> Any:
         result = self.env.reset(**options)
-        _feed(self._digest, result[:1])
+        _feed_digest(self._digest, result[:1])
         return result
 
     def step(self, action: Any) -> Any:
-        _feed(self._digest, [action])
+        _feed_digest(self._digest, [action])
         result = self.env.step(action)
-        _feed(self._digest, result[:4])
+        _feed_digest(self._digest, result[:4])
         return result
 
 
-def _parameters(optimizer: Any) -> Iterable[Any]:
+def _list_parameters(optimizer: Any) -> Iterable[Any]:
     return (parameter for group in optimizer.param_groups for parameter in group["params"])
 
 
-def _feed(digest: Any, values: Iterable[Any]) -> None:
+def _feed_digest(digest: Any, values: Iterable[Any]) -> None:
     for value in values:
         if isinstance(value, str):
             digest.update(value.encode())
         elif isinstance(value, dict):
-            _feed(digest, value.values())
+            _feed_digest(digest, value.values())
         elif value is None:
             digest.update(b"none")
         else:
@@ -179,7 +182,7 @@ def _feed(digest: Any, values: Iterable[Any]) -> None:
 
 def _digest(values: Iterable[Any]) -> str:
     digest = hashlib.sha256()
-    _feed(digest, values)
+    _feed_digest(digest, values)
     return digest.hexdigest()[:_DIGITS]
 
 
@@ -192,12 +195,12 @@ def _trace_lines(roots: Sequence[str]) -> Any:
     return coverage.Coverage(data_file=None, include=below, config_file=False)
 
 
-def _executable_lines(path: str, is_script: bool) -> set[int]:
+def _list_executable_lines(path: str, is_script: bool) -> set[int]:
     """Return the lines of all functions of a file; of a script also those of its body."""
     body = compile(source.read_text(path), path, "exec")
     lines: set[int] = set()
-    for code in (body, *inner_codes(body)):
+    for code in (body, *list_inner_codes(body)):
         # CO_OPTIMIZED: a function
         if code.co_flags & 1 or (is_script and code.co_name == "<module>"):
-            lines |= own_lines(code)
+            lines |= list_own_lines(code)
     return lines

@@ -25,7 +25,7 @@ _STEPS = 32
 _EPISODES = 20
 
 
-def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
+def make_file_kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
     """Return the kind of file that a user has named.
 
     Args:
@@ -38,7 +38,7 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
 
     def loaded(make_env: Callable[..., Any], folder: str) -> Any:
         del make_env
-        load = _module(user["loader"]).load if user["loader"] else adapter.load.user_agent
+        load = _load_module(user["loader"]).load if user["loader"] else adapter.load.user_agent
         path = os.path.join(folder, name)
         return load(path if os.path.isfile(path) else user["file"])
 
@@ -50,7 +50,7 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
             shutil.copy(user["file"], folder)
 
     def state(agent: Any) -> Iterator[Item]:
-        loader = _module(user["loader"]) if user["loader"] else None
+        loader = _load_module(user["loader"]) if user["loader"] else None
         load = loader.load if loader else adapter.load.user_agent
         act = getattr(loader, "act", None)
         loading = getattr(type(agent), "load", getattr(type(agent), "load_state_dict", load))
@@ -61,12 +61,12 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
             yield "parameters", agent.state_dict(), loading
         else:
             yield "content", agent, loading
-        observations = _observations(user, agent)
+        observations = _make_observations(user, agent)
         if observations is not None:
-            yield from _actions(agent, act, observations)
+            yield from _list_actions(agent, act, observations)
         if user["environment"] and (act or hasattr(agent, "predict")):
             played = np.array([
-                _episode(agent, act, user["environment"], n) for n in range(_EPISODES)
+                _play_episode(agent, act, user["environment"], n) for n in range(_EPISODES)
             ])  # fmt: skip
             acting = act or type(agent).predict
             yield f"mean return of episodes 1 to {_EPISODES}", float(played[:, 0].mean()), acting
@@ -80,14 +80,14 @@ def kind(user: dict[str, Any], adapter: Adapter) -> FileKind:
 
 
 @functools.cache
-def _module(file: str) -> Any:
+def _load_module(file: str) -> Any:
     spec = importlib.util.spec_from_file_location("rlregress_loader", file)
     module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(module)  # type: ignore[union-attr]
     return module
 
 
-def _observations(user: dict[str, Any], agent: Any) -> Any:
+def _make_observations(user: dict[str, Any], agent: Any) -> Any:
     """Return observations of a file, of random actions, or drawn from the agent's space."""
     if user["observations"]:
         return np.load(user["observations"], allow_pickle=False)
@@ -112,7 +112,7 @@ def _observations(user: dict[str, Any], agent: Any) -> Any:
     return bounded.astype(space.dtype)
 
 
-def _episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple[float, float]:
+def _play_episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple[float, float]:
     """Play a deterministic episode; return its return and its length."""
     import gymnasium
 
@@ -121,7 +121,7 @@ def _episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple[floa
     total, steps, is_over = 0.0, 0, False
     while not is_over:
         if act:
-            action = np.asarray(_act(act, agent, observation[None]))[0]
+            action = np.asarray(_act_seeded(act, agent, observation[None]))[0]
         else:
             action, _ = agent.predict(observation, deterministic=True)
         observation, reward, terminated, truncated, _ = environment.step(action)
@@ -129,15 +129,15 @@ def _episode(agent: Any, act: Any, environment_id: str, seed: int) -> tuple[floa
     return total, float(steps)
 
 
-def _act(act: Callable[..., Any], *arguments: Any) -> Any:
+def _act_seeded(act: Callable[..., Any], *arguments: Any) -> Any:
     torch.manual_seed(0)
     with torch.no_grad():
         return act(*arguments)
 
 
-def _actions(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
+def _list_actions(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
     if act:
-        yield "deterministic actions", _act(act, agent, observations), act
+        yield "deterministic actions", _act_seeded(act, agent, observations), act
     elif hasattr(agent, "predict"):
         for name, deterministic in (("deterministic", True), ("sampled", False)):
             torch.manual_seed(0)
@@ -145,5 +145,5 @@ def _actions(agent: Any, act: Any, observations: Any) -> Iterator[Item]:
             actions = agent.predict(observations, deterministic=deterministic)[0]
             yield f"{name} actions", actions, type(agent).predict
     elif callable(agent) and type(agent).forward is not torch.nn.Module.forward:
-        actions = _act(agent, torch.as_tensor(observations))
+        actions = _act_seeded(agent, torch.as_tensor(observations))
         yield "deterministic actions", actions, type(agent).forward

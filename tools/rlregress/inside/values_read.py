@@ -19,7 +19,7 @@ import numpy as np
 
 from rlregress import source
 from rlregress.inside import leaves
-from rlregress.inside.lines import inner_codes
+from rlregress.inside.lines import list_inner_codes
 
 #: passes of one statement whose values are noted; of others, that there are some.
 _PASSES = 4
@@ -49,13 +49,13 @@ class Statement(NamedTuple):
     writes: tuple[Chain, ...] = ()
 
 
-def statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
+def list_statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
     """Return the statements of a function that stand in some rows of a source text.
 
     Args:
         first: its first line, decorators included.
     """
-    function = _function(text, first)
+    function = _find_function(text, first)
     if function is None:
         return []
     differing: list[Statement] = []
@@ -65,31 +65,31 @@ def statements(text: str, first: int, rows: Collection[int]) -> list[Statement]:
     for node in ast.walk(function):
         if node is function or not isinstance(node, _STATEMENTS):
             continue
-        own = _own(node)
+        own = _list_own_expressions(node)
         lines = [n for part in (node, *own) for n in (part.lineno, part.end_lineno or 0)]
         # a block ends where the next statement begins
         last = max([node.lineno, *lines[2:]]) if hasattr(node, "body") else max(lines)
         if set(range(min(lines), last + 1)).isdisjoint(rows):
             continue
-        reads = [chain for part in own for chain in _chains(part, ast.Load)]
-        writes = [chain for part in own for chain in _chains(part, ast.Store)]
+        reads = [chain for part in own for chain in _list_chains(part, ast.Load)]
+        writes = [chain for part in own for chain in _list_chains(part, ast.Store)]
         reads += writes if isinstance(node, ast.AugAssign) else []
         differing.append(Statement(min(lines), last, tuple(reads), tuple(writes)))
     return differing
 
 
-def names_behind(text: str, first: int, names: set[str]) -> set[str]:
+def find_names_behind(text: str, first: int, names: set[str]) -> set[str]:
     """Return names, and those that assignments of a function compute them from."""
-    function = _function(text, first) or ast.Pass()
+    function = _find_function(text, first) or ast.Pass()
     assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
     for _ in range(_STEPS):
         values = [node.value for node in assigned
-                  if any(_names(target) & names for target in node.targets)]  # fmt: skip
-        names = names.union(*map(_names, values))
+                  if any(_list_names(target) & names for target in node.targets)]  # fmt: skip
+        names = names.union(*map(_list_names, values))
     return names
 
 
-def _names(node: ast.AST) -> set[str]:
+def _list_names(node: ast.AST) -> set[str]:
     return {
         part.id if isinstance(part, ast.Name) else part.attr
         for part in ast.walk(node)
@@ -97,50 +97,50 @@ def _names(node: ast.AST) -> set[str]:
     }
 
 
-def _function(text: str, first: int) -> Any:
+def _find_function(text: str, first: int) -> Any:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, _FUNCTIONS) and source.first_line(node) == first:
             return node
     return None
 
 
-def _own(statement: ast.AST) -> list[Any]:
+def _list_own_expressions(statement: ast.AST) -> list[Any]:
     """Return the expressions of a statement, without those of statements inside it."""
     expressions: list[Any] = []
     for child in ast.iter_child_nodes(statement):
         if isinstance(child, ast.expr):
             expressions.append(child)
         elif not isinstance(child, _STATEMENTS):
-            expressions += _own(child)
+            expressions += _list_own_expressions(child)
     return expressions
 
 
-def _chains(node: ast.AST, context: type) -> Iterator[Chain]:
+def _list_chains(node: ast.AST, context: type) -> Iterator[Chain]:
     """Yield chains that an expression looks up or sets, as far as names and constant keys lead."""
-    chain = _chain(node)
+    chain = _read_chain(node)
     if isinstance(getattr(node, "ctx", None), context):
         # an item is written into its container
-        written = chain or (_chain(node.value) if isinstance(node, ast.Subscript) else None)
+        written = chain or (_read_chain(node.value) if isinstance(node, ast.Subscript) else None)
         if written is not None:
             yield written
     if chain is None:
-        for child in _certain(node):
-            yield from _chains(child, context)
+        for child in _list_certain_parts(node):
+            yield from _list_chains(child, context)
 
 
-def _certain(node: ast.AST) -> Iterable[ast.AST]:
+def _list_certain_parts(node: ast.AST) -> Iterable[ast.AST]:
     """Return the parts that are always evaluated. Others show in what is written or runs next."""
     if isinstance(node, ast.BoolOp):
         return node.values[:1]
     return [node.test] if isinstance(node, ast.IfExp) else ast.iter_child_nodes(node)
 
 
-def _chain(node: ast.AST) -> Chain | None:
+def _read_chain(node: ast.AST) -> Chain | None:
     if isinstance(node, ast.Name):
         return (node.id,)
     if not isinstance(node, (ast.Attribute, ast.Subscript)):
         return None
-    base = _chain(node.value)
+    base = _read_chain(node.value)
     if base is None or isinstance(node, ast.Attribute):
         return base and (*base, f".{node.attr}")  # type: ignore[union-attr]
     return (*base, node.slice.value) if isinstance(node.slice, ast.Constant) else None
@@ -157,7 +157,7 @@ class Watch:
     """
 
     def __init__(self, code: types.CodeType | None, differing: Sequence[Statement]) -> None:
-        self._codes = {code, *inner_codes(code)} if differing and code is not None else set()
+        self._codes = {code, *list_inner_codes(code)} if differing and code is not None else set()
         self._differing = differing
         self._at = {line: number for number, statement in enumerate(differing)
                     for line in range(statement.first, statement.last + 1)}  # fmt: skip
@@ -168,7 +168,7 @@ class Watch:
         """Call something that calls the function."""
 
         def traced() -> Any:
-            sys.settrace(self._call)
+            sys.settrace(self._trace_call)
             try:
                 return function(*arguments)
             finally:
@@ -177,11 +177,11 @@ class Watch:
         # calls are captured within a trace function, where nothing else is traced
         return sys.call_tracing(traced, ()) if self._codes else function(*arguments)
 
-    def _call(self, frame: Any, event: str, _: Any) -> Any:
+    def _trace_call(self, frame: Any, event: str, _: Any) -> Any:
         if frame.f_code not in self._codes:
             return None
         if 0 in self._at:
-            self._note(self._at[0], frame, _BEGINS)
+            self._note_values(self._at[0], frame, _BEGINS)
         running: int | None = None
 
         def line(frame: Any, event: str, result: Any) -> Any:
@@ -195,24 +195,28 @@ class Watch:
                 after, returned = (
                     (_RETURNS, [result]) if event == "return" else (frame.f_lineno, [])
                 )
-                self._note(running, frame, after, returned)
+                self._note_values(running, frame, after, returned)
             running = now
             if now is not None:
-                self._note(now, frame, _BEGINS)
+                self._note_values(now, frame, _BEGINS)
             return line
 
         return line
 
-    def _note(self, number: int, frame: Any, after: int, returned: Sequence[Any] = ()) -> None:
+    def _note_values(
+        self, number: int, frame: Any, after: int, returned: Sequence[Any] = ()
+    ) -> None:
         passes, count = self.values.get((number, after), ([], 0))
         self.values[number, after] = passes, count + 1
         if count < _PASSES:
             statement, names = self._differing[number], {**frame.f_globals, **frame.f_locals}
             chains = statement.writes if after else statement.reads
-            passes.append(tuple(map(_digest, [*(_find(c, names) for c in chains), *returned])))
+            passes.append(
+                tuple(map(_digest, [*(_look_up_chain(c, names) for c in chains), *returned]))
+            )
 
 
-def changed(
+def have_values_changed(
     before: Sequence[Values], repeated: Sequence[Values], perturbed: Sequence[Values]
 ) -> bool:
     """Return whether statements read or wrote other values, or ran more or less often.
@@ -225,8 +229,8 @@ def changed(
         perturbed: the same with other arguments.
     """
     flat = [
-        {(version, *place): noted for version, values in enumerate(versions)
-         for place, noted in values.items()} for versions in (before, repeated, perturbed)
+        {(version, *place): noted_values for version, values in enumerate(versions)
+         for place, noted_values in values.items()} for versions in (before, repeated, perturbed)
     ]  # fmt: skip
     for place in {*flat[0], *flat[2]}:
         passes, counts = zip(*(values.get(place, ([], 0)) for values in flat), strict=True)
@@ -240,19 +244,19 @@ def changed(
     return bool(flat[2]) and all(value is None for value in read)
 
 
-def _find(chain: Chain, names: dict[str, Any]) -> Any:
+def _look_up_chain(chain: Chain, names: dict[str, Any]) -> Any:
     """Return the value that a chain leads to; of an object written in C, all of it."""
     value = names.get(chain[0], _MISSING)
     for key in chain[1:]:
         attribute = isinstance(key, str) and key.startswith(".")
         if isinstance(value, types.ModuleType):
             value = vars(value).get(key[1:], _MISSING)
-        elif value is _MISSING or leaves.leaf(value) is not None:
+        elif value is _MISSING or leaves.describe_leaf(value) is not None:
             return value
         elif attribute and not leaves.is_batch(value):
-            own = leaves.attributes(value)
+            own = leaves.own_attributes(value)
             if key[1:] not in own:
-                return _class_attribute(value, key[1:], own)
+                return _look_up_class_attribute(value, key[1:], own)
             value = own[key[1:]]
         elif not attribute and (isinstance(value, dict) or leaves.is_batch(value)):
             value = value.get(key, _MISSING)
@@ -261,16 +265,16 @@ def _find(chain: Chain, names: dict[str, Any]) -> Any:
     return value
 
 
-def _class_attribute(value: Any, name: str, own: dict[str, Any]) -> Any:
+def _look_up_class_attribute(value: Any, name: str, own: dict[str, Any]) -> Any:
     """Return an attribute of a class; in place of a method or property, the values it reads."""
-    code = code_of(type(value), name)
+    code = find_code(type(value), name)
     if code is not None:
-        return {n: own[n] for n in sorted(names_read(code)) if n in own}
+        return {n: own[n] for n in sorted(list_names_read(code)) if n in own}
     attribute = inspect.getattr_static(type(value), name, _MISSING)
     return value if callable(attribute) else attribute
 
 
-def code_of(kind: type, name: str) -> types.CodeType | None:
+def find_code(kind: type, name: str) -> types.CodeType | None:
     """Return the code of a method or a property of a class; None: it is not written in Python."""
     member = inspect.getattr_static(kind, name, None)
     function = getattr(member, "fget", None) or getattr(member, "__func__", member)
@@ -278,9 +282,9 @@ def code_of(kind: type, name: str) -> types.CodeType | None:
     return code if isinstance(code, types.CodeType) else None
 
 
-def names_read(code: types.CodeType) -> set[str]:
+def list_names_read(code: types.CodeType) -> set[str]:
     """Return the names of attributes and globals that a code object reads."""
-    return {name for inner in (code, *inner_codes(code)) for name in inner.co_names}
+    return {name for inner in (code, *list_inner_codes(code)) for name in inner.co_names}
 
 
 def _digest(value: Any) -> str | None:
@@ -288,7 +292,7 @@ def _digest(value: Any) -> str | None:
     if value is _MISSING or (isinstance(value, types.FunctionType) and not value.__closure__):
         return None
     try:
-        described = leaves.described(value, "")
+        described = leaves.describe_leaves(value, "")
     except leaves.TooMany:
         return None
     if all(kind == "code" for kind, _ in described.values()):

@@ -47,7 +47,7 @@ _MACHINE_MESSAGES = (
 )  # fmt: skip
 
 
-def peak_mib() -> float:
+def measure_peak_mib() -> float:
     """Return the largest resident memory of this process, in MiB."""
     # ru_maxrss of a process begins with that of its parent
     try:
@@ -58,7 +58,7 @@ def peak_mib() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
 
-def digest(parameters: Mapping[str, Any]) -> str:
+def digest_parameters(parameters: Mapping[str, Any]) -> str:
     """Return the SHA-256 over names, types, shapes and bytes of all parameters, sorted by name."""
     digest = hashlib.sha256()
     for name in sorted(parameters):
@@ -120,7 +120,7 @@ class _Watch:
             "wall_seconds": wall,
             "cpu_seconds": cpu,
             "keeping_cpu_seconds": self._keeper.cpu_seconds,
-            "peak_mib": max(self.peak_mib, peak_mib()),
+            "peak_mib": max(self.peak_mib, measure_peak_mib()),
             "curve": self.curve,
             "curve_cpu_seconds": self.curve_cpu_seconds,
         }
@@ -133,7 +133,7 @@ class _Watch:
         self.peak_mib = state["peak_mib"]
         self.curve, self.curve_cpu_seconds = state["curve"], state["curve_cpu_seconds"]
         self._evaluations = [evaluation for evaluation in self._evaluations if evaluation > steps]
-        self._report(steps)
+        self._report_progress(steps)
 
     @property
     def evaluation_cpu_seconds(self) -> float:
@@ -150,18 +150,18 @@ class _Watch:
         started = time.process_time()
         other_seconds = self.evaluation_cpu_seconds + self._keeper.cpu_seconds
         training = started - self._cpu_started - other_seconds
-        episodes = self._evaluator.episodes(policy)
+        episodes = self._evaluator.play_episodes(policy)
         evaluation = time.process_time() - started
         self.curve_cpu_seconds.append([round(training, 2), round(evaluation, 2)])
         self.curve.append([steps, [episode.total for episode in episodes]])
         return episodes
 
     def assess(self, episodes: list[Any], value: Any, discount: float) -> dict[str, Any]:
-        """Return the accuracy of a critic; see ``critic.assess``."""
-        from rlregress.inside.critic import assess
+        """Return the accuracy of a critic; see ``critic.assess_critic``."""
+        from rlregress.inside.critic import assess_critic
 
         started = time.process_time()
-        critic = asdict(assess(episodes, value, discount))
+        critic = asdict(assess_critic(episodes, value, discount))
         self._critic_cpu_seconds = time.process_time() - started
         return critic
 
@@ -170,9 +170,9 @@ class _Watch:
             while self._evaluations and steps >= self._evaluations[0]:
                 self._evaluations.pop(0)
             self.evaluate(steps, policy)
-        self._report(steps)
+        self._report_progress(steps)
 
-    def _report(self, steps: int) -> None:
+    def _report_progress(self, steps: int) -> None:
         wall, _ = self.seconds
         report = {"steps": steps, "total_steps": self._total, "wall_seconds": round(wall, 1)}
         temporary = self._progress.with_suffix(".tmp")
@@ -205,7 +205,7 @@ class _Run:
     def __init__(self, job: dict[str, Any], progress: Path, checkpoint: Path) -> None:
         from rlregress import frameworks
         from rlregress.inside import machine
-        from rlregress.inside.checkpoint import Keeper, identity
+        from rlregress.inside.checkpoint import Keeper, make_identity
         from rlregress.inside.episodes import Episodes
         from rlregress.inside.evaluation import Evaluator
         from rlregress.inside.identity import source_digest
@@ -224,7 +224,7 @@ class _Run:
         )
         suite = source_digest("rlregress.inside")
         self._keeper = Keeper(
-            checkpoint, progress.with_suffix(".draft"), identity(job["key"], suite)
+            checkpoint, progress.with_suffix(".draft"), make_identity(job["key"], suite)
         )
         self._episodes = Episodes()
         self._evaluator = Evaluator(self._make_env, self._protocol["evaluation_episodes"])
@@ -233,7 +233,7 @@ class _Run:
         #: of all processes that have done a part of the training
         self._story: dict[str, Any] = {
             "started_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "machines": [machine.described()],
+            "machines": [machine.describe_machine()],
             "continued": [],
         }
 
@@ -242,7 +242,7 @@ class _Run:
 
         return gymnasium.make(self._cell["environment"])
 
-    def _resume(self) -> Any:
+    def _resume_from_checkpoint(self) -> Any:
         """Continue from the checkpoint; return the adapter's part of it, None if there is none."""
         from rlregress.inside import machine
         from rlregress.probing.random_generators import restore_states
@@ -250,13 +250,13 @@ class _Run:
         head: Mapping[str, Any] = {}
         state = None
         if not self._no_resume:
-            head, state, self._restart_reason = self._keeper.take()
+            head, state, self._restart_reason = self._keeper.take_checkpoint()
         self._keeper.more = self._describe_state
         if state is None:
             return None
         self._episodes, self._story = state["episodes"], state["story"]
         self._story["continued"].append({name: head[name] for name in ("steps", "attempt", "host")})
-        self._story["machines"].append(machine.described())
+        self._story["machines"].append(machine.describe_machine())
         self._watch.resume(head["steps"], state["watch"])
         restore_states(state["random"])
         return state["training"]
@@ -289,7 +289,7 @@ class _Run:
             checkpoints=self._watch.checkpoints(),
             on_checkpoint=self._watch,
             keep=self._keeper,
-            kept=self._resume(),
+            kept=self._resume_from_checkpoint(),
         )
         self._progress.with_suffix(BEGUN).touch()
         outcome = _Outcome()
@@ -300,7 +300,7 @@ class _Run:
             # a training without checkpoints must end at once when it is stopped
             with nullcontext() if self._no_resume else self._keeper, self._trail or nullcontext():
                 trained = self._adapter.train.train(request)
-            self._evaluate(trained, outcome)
+            self._evaluate_policy(trained, outcome)
         except Exception as error:
             check_machine(error)
             # a training that ends in an error is a result, a failed run
@@ -309,21 +309,23 @@ class _Run:
 
     def _make_watched_env(self) -> Any:
         environment = self._make_env()
-        return self._episodes.watch(self._trail.watch(environment) if self._trail else environment)
+        return self._episodes.wrap_environment(
+            self._trail.wrap_environment(environment) if self._trail else environment
+        )
 
-    def _evaluate(self, trained: Any, outcome: _Outcome) -> None:
+    def _evaluate_policy(self, trained: Any, outcome: _Outcome) -> None:
         import numpy as np
 
-        from rlregress.inside.diagnostics import at_the_end
+        from rlregress.inside.diagnostics import average_at_end
 
         outcome.steps = trained.steps
-        outcome.parameters = digest(trained.parameters)
-        outcome.diagnostics = at_the_end(self._cell["algorithm"], trained.diagnostics)
+        outcome.parameters = digest_parameters(trained.parameters)
+        outcome.diagnostics = average_at_end(self._cell["algorithm"], trained.diagnostics)
         episodes = self._watch.evaluate(trained.steps, trained.policy)
         outcome.final = [episode.total for episode in episodes]
         if not np.all(np.isfinite(outcome.final)):
             outcome.failure = "diverged: the evaluation after the training is not finite"
-        elif latest := self._episodes.latest():
+        elif latest := self._episodes.list_latest():
             discount = self._job["hyperparameters"]["discount"]
             outcome.critic = self._watch.assess(latest, trained.value, discount)
 
@@ -331,7 +333,7 @@ class _Run:
         """Return the content of a run record."""
         import numpy as np
 
-        from rlregress.inside.episodes import late_return, learning_curve
+        from rlregress.inside.episodes import compute_late_return, compute_learning_curve
         from rlregress.inside.run_record import SCHEMA, finite_or_none
 
         failure, watch = outcome.failure, self._watch
@@ -339,7 +341,7 @@ class _Run:
         self._evaluator.close()
         finished = self._episodes.finished
         episodes = [[at, finite_or_none(r), length] for at, r, length in finished]
-        late = None if failure else late_return(finished, outcome.steps)
+        late = None if failure else compute_late_return(finished, outcome.steps)
         return {
             "schema": SCHEMA,
             "job": self._job,
@@ -349,17 +351,17 @@ class _Run:
             "curve": [[at, [finite_or_none(r) for r in returns]] for at, returns in watch.curve],
             "curve_cpu_seconds": watch.curve_cpu_seconds,
             "episodes": episodes,
-            "learning_curve": learning_curve(episodes, self._protocol["total_steps"]),
+            "learning_curve": compute_learning_curve(episodes, self._protocol["total_steps"]),
             "final_return": None if failure else float(np.mean(outcome.final)),
             "episode_returns": [finite_or_none(r) for r in outcome.final],
             "training_return": late,
             "critic": outcome.critic,
             "diagnostics": outcome.diagnostics,
-            "trail": self._trail and self._trail.described(),
+            "trail": self._trail and self._trail.describe_trail(),
             "steps": outcome.steps,
             "parameters_sha256": outcome.parameters,
             "platform": self._describe_platform(),
-            "memory": {"peak_mib": round(max(watch.peak_mib, peak_mib()), 1)},
+            "memory": {"peak_mib": round(max(watch.peak_mib, measure_peak_mib()), 1)},
             "attempt": {"continued": self._story["continued"], "begun_anew": self._restart_reason},
             "time": self._describe_time(wall, cpu, outcome.steps),
         }
@@ -393,7 +395,7 @@ class _Run:
         }
 
 
-def run(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]:
+def train_job(job: dict[str, Any], progress: Path, checkpoint: Path) -> dict[str, Any]:
     """Train and evaluate as ``job`` says; return the content of a run record.
 
     Args:
@@ -416,9 +418,9 @@ def main(arguments: list[str]) -> int:
     job_path, checkpoint_path, record_path = map(Path, arguments)
     job = json.loads(job_path.read_text(encoding="utf-8"))
     from rlregress import frameworks
-    from rlregress.inside.identity import sources
+    from rlregress.inside.identity import digest_sources
 
-    digests = sources(frameworks.get(job["cell"]["framework"]))
+    digests = digest_sources(frameworks.get(job["cell"]["framework"]))
     for module, expected in job["sources"].items():
         observed = digests.get(module)
         if observed != expected:
@@ -430,12 +432,12 @@ def main(arguments: list[str]) -> int:
             return NOT_DONE
     from rlregress import files
     from rlregress.inside.checkpoint import UntrustedCheckpoint
-    from rlregress.inside.run_record import write
+    from rlregress.inside.run_record import write_record
 
     name = f"{job['cell']['framework']}-{job['cell']['algorithm']} seed {job['seed']}"
     try:
-        content = run(job, record_path.with_suffix(".progress"), checkpoint_path)
-        write(record_path, content)
+        content = train_job(job, record_path.with_suffix(".progress"), checkpoint_path)
+        write_record(record_path, content)
     except UntrustedCheckpoint as error:
         print(error)
         return NOT_DONE

@@ -56,7 +56,7 @@ class Writings:
 
     def begin(self) -> None:
         """Delete the output of earlier calls."""
-        self._flush()
+        self._flush_files()
         del self._opened[:]
         os.ftruncate(self._sink, 0)
         os.lseek(self._sink, 0, os.SEEK_SET)
@@ -64,9 +64,9 @@ class Writings:
             shutil.rmtree(self._folder)
         self.refused = ""
 
-    def leaves(self) -> dict[str, Any]:
+    def read_output(self) -> dict[str, Any]:
         """Return the output since then, as leaves."""
-        self._flush()
+        self._flush_files()
         text = os.pread(self._sink, _MOST, 0)
         contents = {"open files": text} if text else {}
         for at, _, names in os.walk(self._folder):
@@ -74,12 +74,12 @@ class Writings:
                 with self._open(path, "rb") as file:
                     contents[f"file {path[len(self._folder) :]}"] = file.read(_MOST)
         return {
-            f"{written_contents.masked_path(name)}, {item}": leaf
+            f"{written_contents.mask_path(name)}, {item}": leaf
             for name, content in sorted(contents.items())
-            for item, leaf in written_contents.items(name, content)
+            for item, leaf in written_contents.list_items(name, content)
         }
 
-    def _flush(self) -> None:
+    def _flush_files(self) -> None:
         for file in (sys.stdout, sys.stderr, *self._open_before, *self._opened):
             with suppress(Exception):
                 file.flush()
@@ -94,24 +94,24 @@ class Writings:
         """
         self._open_before = open_already
         # before anything is refused
-        written_contents.folders()
+        written_contents.list_folder_masks()
         self.begin()
         for owner, name in (
             (builtins, "open"), (os, "open"), (os, "stat"), (os, "lstat"), (os, "listdir"),
             (os, "scandir"), (os, "remove"), (os, "unlink"), (os, "rmdir"), (torch, "load"),
         ):  # fmt: skip
-            setattr(owner, name, self._redirected(getattr(owner, name), name == "open"))
+            setattr(owner, name, self._redirect_function(getattr(owner, name), name == "open"))
         io.open = builtins.open
         self._replace_others()
-        audit_events.listen(self._refuse, *_REFUSED)
+        audit_events.listen_to_events(self._refuse_event, *_REFUSED)
 
-    def _redirected(self, original: Any, opens: bool) -> Any:
+    def _redirect_function(self, original: Any, opens: bool) -> Any:
         def redirected(*arguments: Any, **options: Any) -> Any:
             name = next((name for name in ("file", "path", "f") if name in options), "")
             path, *further = [options.pop(name), *arguments] if name else arguments or ["."]
             if options.get("dir_fd") is None:
                 mode = further[0] if further else options.get("mode", options.get("flags", ""))
-                path = self._path_to_open(path, opens and _writes(mode))
+                path = self._path_to_open(path, opens and _is_writing_mode(mode))
             result = original(path, *further, **options)
             if isinstance(result, io.IOBase):
                 self._opened.append(result)
@@ -167,7 +167,7 @@ class Writings:
                 return True
         return False
 
-    def _refuse(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _refuse_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         if self.forking or self._is_harmless(event, arguments):
             return
         self.refused = self.refused or event
@@ -179,7 +179,7 @@ class Writings:
             return True
         if event == "open":
             path, mode, flags = arguments
-            if not (_writes(flags) or _writes(mode)):
+            if not (_is_writing_mode(flags) or _is_writing_mode(mode)):
                 return True
             return os.fspath(path) == os.devnull or self._stands_in(path)
         if event in ("os.remove", "os.rmdir") and arguments[-1] >= 0:
@@ -194,7 +194,7 @@ class Writings:
         return absolute.startswith(self._folder) or self._is_there(self._folder + absolute)
 
 
-def _writes(mode: Any) -> bool:
+def _is_writing_mode(mode: Any) -> bool:
     """Return whether a mode, or flags, are those of a file that is written."""
     return bool(mode & WRITES) if isinstance(mode, int) else bool(set(mode or "") & set("wax+"))
 
@@ -203,12 +203,12 @@ def _writes(mode: Any) -> bool:
 current: Writings | None = None
 
 
-def folder_of(process: int) -> str:
+def writing_folder(process: int) -> str:
     """Return the folder in which calls of a process write."""
     return os.path.join(tempfile.gettempdir(), f"rlregress-call-{process}")
 
 
-def redirect(answers: int) -> None:
+def redirect_files(answers: int) -> None:
     """Redirect all files that this process has open, or opens from now on.
 
     Args:
@@ -225,7 +225,7 @@ def redirect(answers: int) -> None:
         if number not in (answers, sink):
             with suppress(OSError):
                 os.dup2(sink, number)
-    current = Writings(folder_of(os.getpid()), sink)
+    current = Writings(writing_folder(os.getpid()), sink)
     current.install(open_already)
 
 

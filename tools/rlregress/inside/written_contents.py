@@ -102,7 +102,7 @@ def is_time(name: str) -> bool:
     return bool(_TIME.search(name.rpartition("/")[2]))
 
 
-def masked(text: str) -> str:
+def mask_text(text: str) -> str:
     """Return a text with masks for all that differs between any two runs."""
     shows_time = False
 
@@ -114,7 +114,7 @@ def masked(text: str) -> str:
         return f"{match.group(1)}{match.group(2)}<time>"
 
     lines = []
-    for line in _without_folders(_UNSTEADY.sub("", text)).split("\n"):
+    for line in _mask_folders(_UNSTEADY.sub("", text)).split("\n"):
         if len(line) <= _LONG:
             line = _NAMED.sub(mask_time, line)
             for pattern, instead in _MASKS:
@@ -125,16 +125,16 @@ def masked(text: str) -> str:
     return re.sub(r"[ \t]+|-{4,}", " ", joined) if shows_time else joined
 
 
-def masked_path(path: str) -> str:
+def mask_path(path: str) -> str:
     """Return the path of a file with masks for all that differs between any two runs."""
-    name = _without_folders(path)
+    name = _mask_folders(path)
     for pattern, instead in _MASKS:
         name = pattern.sub(instead, name)
     return re.sub(rf"(?<=[._-]){os.getpid()}(?=[._-]|$)", "<pid>", name)
 
 
 @cache
-def folders() -> tuple[tuple[Any, str], ...]:
+def list_folder_masks() -> tuple[tuple[Any, str], ...]:
     """Return patterns of paths that differ between runs, each with its replacement."""
     paths = {os.path.abspath(path) for path in (*sys.path, sys.prefix) if path}
     packages = [(re.escape(path), "<path>") for path in sorted(paths, key=len, reverse=True)]
@@ -159,38 +159,36 @@ def folders() -> tuple[tuple[Any, str], ...]:
 def has_unique_name(path: str) -> bool:
     """Return whether no other run writes a path: a temporary one, with a unique name."""
     inside = path.startswith(os.path.realpath(tempfile.gettempdir()) + os.sep)
-    return inside and (
-        _without_folders(path).startswith("<temporary>") or bool(_UNIQUE.search(path))
-    )
+    return inside and (_mask_folders(path).startswith("<temporary>") or bool(_UNIQUE.search(path)))
 
 
-def _without_folders(text: str) -> str:
+def _mask_folders(text: str) -> str:
     # the longest first: a temporary folder may lie in another
     for path in sorted(TEMPORARY, key=len, reverse=True):
         text = text.replace(path, "<temporary>")
-    for pattern, instead in folders():
+    for pattern, instead in list_folder_masks():
         text = pattern.sub(instead, text)
     return text
 
 
-def items(file_name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
+def list_items(file_name: str, content: bytes, depth: int = 0) -> Iterator[Item]:
     """Yield all items of a file.
 
     Args:
         file_name: of the file; its ending shows a table.
     """
     try:
-        yield from list(_items(file_name, content, depth))
+        yield from list(_list_items(file_name, content, depth))
     except Exception as error:  # a damaged file, or a class in it, may raise any
         digest = hashlib.blake2b(content, digest_size=8).hexdigest()
         yield "bytes", ("bytes", f"{len(content)} bytes, digest {digest}, {type(error).__name__}")
 
 
-def _items(file_name: str, content: bytes, depth: int) -> Iterator[Item]:
+def _list_items(file_name: str, content: bytes, depth: int) -> Iterator[Item]:
     if content[:4] == b"PK\x03\x04" and depth < _DEEP:
         yield from _read_zip(content, depth)
     elif content[:2] == b"\x1f\x8b" and depth < _DEEP:
-        yield from _items(file_name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
+        yield from _list_items(file_name.rpartition(".gz")[0], gzip.decompress(content), depth + 1)
     elif content[:6] == b"\x93NUMPY":
         yield from _read_value("array", np.load(io.BytesIO(content), allow_pickle=True))
     elif "tfevents" in file_name:
@@ -208,7 +206,7 @@ def _items(file_name: str, content: bytes, depth: int) -> Iterator[Item]:
 
 
 def _read_text(text: str) -> Iterator[Item]:
-    for number, line in enumerate(masked(text).split("\n"), 1):
+    for number, line in enumerate(mask_text(text).split("\n"), 1):
         if line:
             yield f"line {number}", ("text", line)
     yield "end", ("text", "ends with a line break" if text[-1:] == "\n" else "")
@@ -226,7 +224,7 @@ def _read_table(text: str) -> Iterator[Item]:
         if not number and value.startswith("#") and not names:
             # a comment above the names of the columns, as of SB3's Monitor
             end = (text.find("\n", cell.start()) + 1) or len(text)
-            yield f"row {row}", ("text", masked(text[cell.start() : end]))
+            yield f"row {row}", ("text", mask_text(text[cell.start() : end]))
             place, row = end, row + 1
             continue
         rows.append(value)
@@ -234,7 +232,7 @@ def _read_table(text: str) -> Iterator[Item]:
             continue
         for column, value in enumerate(rows):
             title = names[column] if column < len(names) else f"column {column + 1}"
-            yield f"row {row}, {title}", ("text", "<time>" if is_time(title) else masked(value))
+            yield f"row {row}, {title}", ("text", "<time>" if is_time(title) else mask_text(value))
         yield f"row {row}, columns", ("text", f"{len(rows)}{repr(cell.group(2))}")
         if not names:
             # the first row, unless it holds numbers already
@@ -255,7 +253,7 @@ def _read_zip(content: bytes, depth: int) -> Iterator[Item]:
                 continue
             inner = archive.read(name)
             settings = name == "data"
-            parts = _read_settings(inner) if settings else items(name, inner, depth + 1)
+            parts = _read_settings(inner) if settings else list_items(name, inner, depth + 1)
             for where, leaf in parts:
                 yield f"{name}: {where}", leaf
 
@@ -276,13 +274,13 @@ def _read_torch(content: bytes) -> Iterator[Item]:
 
 
 def _read_value(name: str, value: Any) -> Iterator[Item]:
-    for path, (kind, leaf) in leaves.described(value, name).items():
+    for path, (kind, leaf) in leaves.describe_leaves(value, name).items():
         if is_time((re.findall(r"[\w/ -]+", path) or [""])[-1]):
             yield path, (kind, "<time>")
         elif isinstance(leaf, np.ndarray) and leaf.ndim == 0:
             yield path, ("text", f"{kind} {leaf.item()!r}")
         else:
-            yield path, (kind, masked(leaf) if isinstance(leaf, str) else leaf)
+            yield path, (kind, mask_text(leaf) if isinstance(leaf, str) else leaf)
 
 
 # -- TensorBoard: records of protocol buffers ------------------------------------------------------
@@ -295,11 +293,11 @@ def _read_tensorboard(content: bytes) -> Iterator[Item]:
         (length,) = struct.unpack_from("<Q", content, place)
         record = content[place + 12 : place + 12 + length]
         place += length + 16
-        fields = _fields(record)
+        fields = _read_fields(record)
         step = next((value for number, value in fields if number == 2), 0)
         for _, summary in (field for field in fields if field[0] == 5):
-            for _, value in _fields(summary):
-                yield from _read_summary(_fields(value), step, counts)
+            for _, value in _read_fields(summary):
+                yield from _read_summary(_read_fields(value), step, counts)
 
 
 def _read_summary(
@@ -320,7 +318,7 @@ def _read_summary(
             yield f"{name}, field {number}", ("bytes", digest)
 
 
-def _fields(message: bytes) -> list[tuple[int, Any]]:
+def _read_fields(message: bytes) -> list[tuple[int, Any]]:
     """Return numbers and values of the fields of a protocol buffer."""
     place = 0
     fields: list[tuple[int, Any]] = []
@@ -356,28 +354,28 @@ _SINGLE_ITEMS = 2000
 _SHOWN = 200
 
 
-def parts_of(file_items: Iterator[Item]) -> dict[str, Any]:
+def make_parts(file_items: Iterator[Item]) -> dict[str, Any]:
     """Return items as parts of an event; see ``events``."""
     parts: dict[str, Any] = {}
     further: list[Any] = []
     for name, (kind, value) in file_items:
         if not isinstance(value, np.ndarray):
-            added = {name: _words_part(value if kind == "text" else f"{kind} {value!r}")}
+            added = {name: _make_words_part(value if kind == "text" else f"{kind} {value!r}")}
         else:
-            added = {name: events.part_of_type(value, kind)}
+            added = {name: events.make_typed_part(value, kind)}
         if len(parts) < _SINGLE_ITEMS:
             parts.update(added)
         else:
             further += added.values()
     if further:
-        parts[f"the rest, {len(further)} items"] = events.joined(further)
+        parts[f"the rest, {len(further)} items"] = events.join_parts(further)
     return parts
 
 
-def _words_part(text: str) -> Any:
+def _make_words_part(text: str) -> Any:
     """Return a part of words, with the numbers in them, which may differ by rounding."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
     numbers = [float(number) for number in _NUMBERS.findall(text[:_LONG])]
-    _, norm, values, shadow, _, _ = events.parts_of([np.array(numbers)])
+    _, norm, values, shadow, _, _ = events.make_joint_part([np.array(numbers)])
     excerpt = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return [digest, norm if numbers else None, values, shadow, excerpt, ""]

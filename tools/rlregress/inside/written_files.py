@@ -19,9 +19,9 @@ from typing import Any
 import torch
 
 from rlregress.inside import audit_events, written_contents
-from rlregress.inside.events import Event, in_words
+from rlregress.inside.events import Event, make_word_part
 from rlregress.model.recorded_traces import LOST
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 #: compared beside the contents, and not compared: docs/evidence.md shows both.
 COMPARED = {
@@ -63,7 +63,7 @@ class WrittenFiles:
     """
 
     def __init__(self, output: str) -> None:
-        self._own = [_real_path(output + end) for end in ("", ".tmp", ".error")]
+        self._own = [_resolve_path(output + end) for end in ("", ".tmp", ".error")]
         self._process = os.getpid()
         #: path -> position at which the training began to write, behind earlier content.
         self._files: dict[str, int] = {}
@@ -79,12 +79,12 @@ class WrittenFiles:
     def __enter__(self) -> WrittenFiles:
         _flush_streams()
         # before the hook: Python writes a file to find the temporary folder, under a lock
-        written_contents.folders.cache_clear()
-        written_contents.folders()
+        written_contents.list_folder_masks.cache_clear()
+        written_contents.list_folder_masks()
         for number in _STREAMS:
             if stat.S_ISREG(os.fstat(number).st_mode):
                 self._printed[number] = os.lseek(number, 0, os.SEEK_CUR)
-        self._stop_listening = audit_events.listen(self.note, *_HANDLERS)
+        self._stop_listening = audit_events.listen_to_events(self.note, *_HANDLERS)
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -98,7 +98,7 @@ class WrittenFiles:
             target = arguments[1] if len(arguments) > 1 else options.get("f")
             if isinstance(target, (str, os.PathLike)):
                 self.note("open", (target, "w", os.O_WRONLY | os.O_TRUNC))
-            return through(original, *arguments, **options)
+            return call_through(original, *arguments, **options)
 
         recorder.patch(torch, "save", save)
 
@@ -123,33 +123,33 @@ class WrittenFiles:
     def _open(self, path: Any, mode: Any, flags: int) -> None:
         if not isinstance(path, (str, bytes, os.PathLike)) or not (flags or 0) & WRITES:
             return
-        path = _real_path(path)
+        path = _resolve_path(path)
         if self._is_ignored(path) or os.path.isdir(path):
             return
         self._lock_out_others(path)
         if path in self._files and flags & os.O_TRUNC:
-            self._copy(path)
+            self._keep_content(path)
         elif path not in self._files:
             size = os.path.getsize(path) if os.path.isfile(path) else 0
             self._files[path] = size if flags & os.O_APPEND else 0
             self._copies.setdefault(path, [])
 
     def _mkdir(self, path: Any, mode: Any = 0, folder: int = -1) -> None:
-        path = _real_path(path)
+        path = _resolve_path(path)
         if folder == -1 and not self._is_ignored(path) and not os.path.exists(path):
             self._lock_out_others(path)
             self._folders.add(path)
 
     def _remove(self, path: Any, folder: int = -1) -> None:
-        path = _real_path(path)
+        path = _resolve_path(path)
         if folder == -1 and self._is_new(path):
-            self._copy(path)
+            self._keep_content(path)
             self._files.pop(path, None)
 
     def _rename(self, old: Any, new: Any, *_: Any) -> None:
-        old, new = _real_path(old), _real_path(new)
+        old, new = _resolve_path(old), _resolve_path(new)
         if new in self._files:
-            self._copy(new)
+            self._keep_content(new)
         if os.path.isdir(old):
             for path in [p for p in self._files if p.startswith(old + os.sep)]:
                 self._files[new + path[len(old) :]] = self._files.pop(path)
@@ -159,10 +159,10 @@ class WrittenFiles:
             self._copies.setdefault(new, [])
 
     def _note_random_name(self, path: Any) -> None:
-        written_contents.TEMPORARY.append(_real_path(path))
+        written_contents.TEMPORARY.append(_resolve_path(path))
 
     def _rmtree(self, path: Any, folder: Any = None) -> None:
-        for file in self._list_new(_real_path(path)):
+        for file in self._list_new(_resolve_path(path)):
             self._remove(file)
 
     def _lock_out_others(self, path: str) -> None:
@@ -189,13 +189,13 @@ class WrittenFiles:
         paths = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
         return [path for path in sorted(paths) if self._is_new(path)]
 
-    def _copy(self, path: str) -> None:
+    def _keep_content(self, path: str) -> None:
         copies = self._copies.setdefault(path, [])
         if len(copies) == _COPIES:
             copies.pop()
-        copies.append(self._content(path))
+        copies.append(self._read_content(path))
 
-    def _content(self, path: str) -> Any:
+    def _read_content(self, path: str) -> Any:
         """Return the bytes of a file, or why they are not compared; None: there are none."""
         try:
             size = os.path.getsize(path)
@@ -214,25 +214,25 @@ class WrittenFiles:
 
     def events(self) -> list[Event]:
         """Return an event for each written content, and let others write."""
-        _flush()
+        _flush_open_files()
         for folder in sorted(self._folders):
             self._files.update((path, self._files.get(path, 0)) for path in self._list_new(folder))
         for path in self._files:
-            self._copy(path)
+            self._keep_content(path)
         printed = dict(self._read_printed())
         if self._lock >= 0:
             os.close(self._lock)
-        folders = [written_contents.masked_path(folder) for folder in self._folders]
+        folders = [written_contents.mask_path(folder) for folder in self._folders]
         folders.sort(key=len, reverse=True)
         written = [
-            _event("file", _name(path, folders), path, content)
+            _make_event("file", _mask_name(path, folders), path, content)
             for path, copies in self._copies.items()
             for content in copies
             if content is not None
         ]
-        written += [_event("printed", name, name, text) for name, text in printed.items()]
+        written += [_make_event("printed", name, name, text) for name, text in printed.items()]
         if self._failure:
-            written.append(_event("file", "a file", "", self._failure))
+            written.append(_make_event("file", "a file", "", self._failure))
         return written
 
     def _read_printed(self) -> Iterator[tuple[str, Any]]:
@@ -262,19 +262,19 @@ _HANDLERS: dict[str, Any] = {
 }
 
 
-def _real_path(path: Any) -> str:
+def _resolve_path(path: Any) -> str:
     return os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(os.fsdecode(path)))),
                         os.path.basename(os.fsdecode(path)))  # fmt: skip
 
 
-def _name(path: str, folders: list[str]) -> str:
+def _mask_name(path: str, folders: list[str]) -> str:
     """Return the name of a file with masks for all that differs between any two runs.
 
     Args:
         folders: that the training created, the longest first, as ``masked_path`` names them: the
             name of a temporary folder may end with a number by chance.
     """
-    name = written_contents.masked_path(path)
+    name = written_contents.mask_path(path)
     for folder in folders:
         # it ends with the number of the run, one more each time
         if name.startswith(folder + os.sep):
@@ -284,12 +284,12 @@ def _name(path: str, folders: list[str]) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in name)
 
 
-def _event(kind: str, name: str, path: str, content: Any) -> Event:
+def _make_event(kind: str, name: str, path: str, content: Any) -> Event:
     """Return the event of a file, at one time that it was written."""
     if isinstance(content, str):
-        parts = {LOST: in_words(content)}
+        parts = {LOST: make_word_part(content)}
     else:
-        parts = written_contents.parts_of(written_contents.items(path, content))
+        parts = written_contents.make_parts(written_contents.list_items(path, content))
     return {"kind": kind, "name": name, "at": None, "parts": parts}
 
 
@@ -299,7 +299,7 @@ def _flush_streams() -> None:
             stream.flush()
 
 
-def _flush() -> None:
+def _flush_open_files() -> None:
     """Flush the files that are still open."""
     _flush_streams()
     for file in open_files():

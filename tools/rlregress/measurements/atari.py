@@ -93,7 +93,7 @@ MEASUREMENTS: Mapping[str, Measure] = {
     "atari.clip_reward": _play_inputs("ClipRewardEnv", atari_play.rewards),
     "atari.image_scaling": image_scaling,
     "atari.activation": _show_pixel(atari_vision.activations),
-    "atari.shared_trunk": _show_pixel(atari_vision.used_pixels),
+    "atari.shared_trunk": _show_pixel(atari_vision.count_used_pixels),
     "atari.networks": _show_pixel(atari_vision.sizes),
     "atari.wrapper_order": lambda own, i: atari_play.whole_game(
         own.whole(AtariGame, int(i["noops"]))

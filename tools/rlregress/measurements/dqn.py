@@ -129,13 +129,13 @@ def _moves(make: MakeDiscreteAgent, settings: Settings) -> tuple[list[tuple[int,
     agent = make(settings)
     moves: list[tuple[int, float]] = []
 
-    def look(steps: int) -> None:
+    def note_move(steps: int) -> None:
         share = agent.target_parameter()
         if share != 0.0:
             moves.append((steps, share))
             agent.fill(1.0, 0.0)
 
-    run = agent.run(begin=lambda _: agent.fill(1.0, 0.0), between=look)
+    run = agent.run(begin=lambda _: agent.fill(1.0, 0.0), between=note_move)
     return moves, sum(1 for actions in run.actions if actions)
 
 

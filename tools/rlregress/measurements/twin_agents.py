@@ -159,10 +159,10 @@ class TwinDriver(Protocol):
         """Run the framework's own loop."""
 
     def architecture(self) -> np.ndarray:
-        """See ``probing.layers.architecture``."""
+        """See ``probing.layers.describe_architecture``."""
 
     def initialisation(self) -> np.ndarray:
-        """See ``probing.layers.initialisation``: of the first layer of a Q network."""
+        """See ``probing.layers.measure_initialisation``: of the first layer of a Q network."""
 
     def log_epsilons(self) -> Sequence[float]:
         """Logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""

@@ -1,8 +1,9 @@
 """The list of everything that differs between two versions, and the verdict that follows from it.
 
 Each difference, and each planned check, is one ``Entry``. The list is built before anything runs.
-Every entry then ends in exactly one state. ``judge`` folds the list into the verdict and reads
-nothing else. Headline, exit code, next step, colour of the page and all formats follow from it.
+Every entry then ends in exactly one state. ``judge_entries`` folds the list into the verdict and
+reads nothing else. Headline, exit code, next step, colour of the page and all formats follow from
+it.
 
 Two rules keep the verdict honest. An entry that nothing executed and compared stays ``NEVER``, so
 losing evidence of sameness never improves a verdict. A planned check without a result stays in the
@@ -204,7 +205,7 @@ class Entry:
         )
 
 
-def unexecuted_title(entry: Entry) -> str:
+def title_of_unexecuted(entry: Entry) -> str:
     """Return the title of a list of entries in the state ``NEVER``, by how far they came."""
     if entry.kind not in CODE or entry.kind == FILE:
         return "Never executed"
@@ -215,7 +216,7 @@ def unexecuted_title(entry: Entry) -> str:
     return "Never executed" if entry.kind == FUNCTION else "Imported by nothing that ran"
 
 
-def executed(states: Iterable[str], one_way: bool) -> str:
+def state_of_executed(states: Iterable[str], one_way: bool) -> str:
     """Return the state of a piece of code from the states of the checks that executed it.
 
     Args:
@@ -294,7 +295,7 @@ class UpgradeVerdict:
         first, rest_of_text, _ = self.reason.partition(". ")
         return f"{first}." if rest_of_text else first
 
-    def part_of(self, overall_verdict: str) -> UpgradeVerdict:
+    def as_part(self, overall_verdict: str) -> UpgradeVerdict:
         """Return the judgement as that of a part, which is not "unchanged" unless the whole is.
 
         Args:
@@ -308,7 +309,7 @@ class UpgradeVerdict:
         return replace(self, verdict=NOTHING_HERE, headline=headline)
 
 
-def coverage(entries: Iterable[Entry]) -> Coverage:
+def measure_coverage(entries: Iterable[Entry]) -> Coverage:
     """Return how many of the counted changed pieces were executed and compared."""
     counted = [
         entry
@@ -326,14 +327,14 @@ def coverage(entries: Iterable[Entry]) -> Coverage:
     )
 
 
-def idle_packages(entries: Iterable[Entry]) -> list[str]:
+def list_idle_packages(entries: Iterable[Entry]) -> list[str]:
     """Return the changed packages of which no change was executed and compared."""
     counted = [entry for entry in entries if entry.kind in CODE and entry.counts]
     checked = {entry.package for entry in counted if entry.state not in UNCHECKED}
     return sorted({entry.package for entry in counted} - checked)
 
 
-def judge(
+def judge_entries(
     entries: Sequence[Entry], min_coverage: float = MIN_COVERAGE, fail_on: str = FAIL_ON
 ) -> UpgradeVerdict:
     """Return the verdict on a list of entries.
@@ -347,17 +348,17 @@ def judge(
     nothing_ran = trainings and all(training.state in UNCHECKED for training in trainings)
     counting = [entry for entry in entries if entry.counts]
     cut = counting and all(entry.is_late for entry in counting)
-    if nothing_ran or cut or idle_packages(entries):
+    if nothing_ran or cut or list_idle_packages(entries):
         words.add(COULD_NOT_JUDGE)
     verdict = min(words, key=ORDER.index, default=UNCHANGED)
-    checked = coverage(entries)
+    checked = measure_coverage(entries)
     code = 0
     if ORDER.index(verdict) <= ORDER.index(fail_on):
         code = _CODES.get(verdict, 3)
     elif checked.share < min_coverage and ORDER.index(fail_on) >= ORDER.index(COULD_NOT_JUDGE):
         code = _CODES[COULD_NOT_JUDGE]
     counts = Counter(entry.state for entry in entries)
-    headline = _headline(verdict, entries, checked)
+    headline = _compose_headline(verdict, entries, checked)
     if code and ORDER.index(verdict) > ORDER.index(fail_on):
         headline += (
             f" Not enough for exit code 0: {checked.share:.0%} of the changed pieces were executed "
@@ -369,11 +370,11 @@ def judge(
         exit_code=code,
         coverage=checked,
         states={state: counts[state] for state in STATES if counts[state]},
-        share=_share(entries, checked),
+        share=_format_share(entries, checked),
     )
 
 
-def accept(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
+def mark_accepted(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]:
     """Return the entries; those whose key was reviewed are accepted.
 
     Args:
@@ -388,7 +389,7 @@ def accept(entries: Iterable[Entry], reviewed: Mapping[str, str]) -> list[Entry]
 # -- words -----------------------------------------------------------------------------------------
 
 
-def _share(entries: Sequence[Entry], checked: Coverage) -> str:
+def _format_share(entries: Sequence[Entry], checked: Coverage) -> str:
     lost = [e for e in entries if e.counts and e.kind not in CHANGES and e.state in UNCHECKED]
     if not lost and checked.checked == checked.all:
         return ""
@@ -396,7 +397,7 @@ def _share(entries: Sequence[Entry], checked: Coverage) -> str:
     return ", ".join(filter(None, (str(checked) if checked.all else "", without)))
 
 
-def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
+def _compose_headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
     if verdict == UNCHANGED:
         if not checked.all:
             return f"{UNCHANGED}: nothing that has an effect differs"
@@ -404,17 +405,17 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
     counted = [entry for entry in entries if entry.counts]
     parts = [
         _name_some(names) if title.lower() == verdict else f"{title}: {_name_some(names)}"
-        for title, names in _differences(counted)
+        for title, names in _list_differences(counted)
     ]
-    ran = str(checked) if checked.all else ""
+    share = str(checked) if checked.all else ""
     if not parts and checked.checked + checked.in_part:
-        parts.append(f"No difference found in what ran: {ran}")
+        parts.append(f"No difference found in what ran: {share}")
     elif checked.checked < checked.all:
-        parts.append(ran)
+        parts.append(share)
     never: dict[str, list[str]] = {}
     for entry in counted:
         if entry.kind in CODE and entry.state == NEVER:
-            never.setdefault(unexecuted_title(entry), []).append(entry.short)
+            never.setdefault(title_of_unexecuted(entry), []).append(entry.short)
     parts += [
         f"{title}: {_name_some(names)}"
         for title, names in (
@@ -423,7 +424,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
             ("Ran in part", _describe_count(counted, CODE, (IN_PART,))),
             ("Ran, but not compared", _describe_count(counted, CODE, (NOT_COMPARED,))),
             ("Cannot run here", _describe_count(counted, CODE, (CANNOT,))),
-            ("Packages of which no change was compared", idle_packages(entries)),
+            ("Packages of which no change was compared", list_idle_packages(entries)),
             ("Not checked", _describe_count(counted, _NOT_CODE, UNCHECKED)),
             ("Accepted", [entry.short for entry in entries if entry.accepted]),
         )
@@ -435,7 +436,7 @@ def _headline(verdict: str, entries: Sequence[Entry], checked: Coverage) -> str:
 _NOT_CODE = tuple(kind for kind in KINDS if kind not in CODE)
 
 
-def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
+def _list_differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     """Return titles and names of the differences, the worst first."""
     violated = [entry for entry in counted if entry.verdict == REGRESSED]
     checks = (DETAIL, TRAINING, SCRIPT, ENVIRONMENT, DEFAULT)
@@ -443,7 +444,7 @@ def _differences(counted: Sequence[Entry]) -> list[tuple[str, list[str]]]:
     files = {why: [e.short for e in saved if e.reason.startswith(why)]
              for why in (OLD_FILES, LOADED_ALIKE)}  # fmt: skip
     retyped = [entry for entry in counted if entry.reason.startswith(OTHER_TYPES)]
-    named = _names([*violated, *retyped])
+    named = _list_names([*violated, *retyped])
     lost, alike = files[OLD_FILES], files[LOADED_ALIKE]
     rows = [
         ("Regressed", [entry.short for entry in violated]),
@@ -481,7 +482,7 @@ def _sort_lost_packages(counted: Sequence[Entry]) -> list[str]:
     return [*required, *_describe_count(counted, (PACKAGE,), (DIFFERS,))]
 
 
-def _names(entries: Iterable[Entry]) -> set[str]:
+def _list_names(entries: Iterable[Entry]) -> set[str]:
     return {entry.short for entry in entries}
 
 

@@ -71,7 +71,7 @@ _ANSWER = "the training ends with, or a call returns, another value"
 _DRAWS = "random draws, such as minibatch sampling"
 
 
-def _numbers(part: Part, types: bool = False) -> str:
+def _format_part(part: Part, types: bool = False) -> str:
     if types:
         return part.types
     if part.text:
@@ -81,19 +81,19 @@ def _numbers(part: Part, types: bool = False) -> str:
     return f"[{text}]{norm}" if len(part.values) != 1 else text
 
 
-def value(event: Event, part: str, types: bool = False) -> str:
+def format_value(event: Event, part: str, types: bool = False) -> str:
     """Return the recorded value of a part of an event, or its types; empty if it has none."""
-    return _numbers(event.parts[part], types) if part in event.parts else ""
+    return _format_part(event.parts[part], types) if part in event.parts else ""
 
 
-def event(event: Event) -> str:
+def describe_event(event: Event) -> str:
     """Describe an event: what happened and where."""
     action = _EVENTS[event.kind].format(name=event.name)
     where = f", {event.place} in {event.function}" if event.file else ""
     return f"event {event.index + 1}: {action}{where}"
 
 
-def divergence(first: Divergence, title: str = "first difference") -> list[str]:
+def describe_divergence(first: Divergence, title: str = "first difference") -> list[str]:
     """Describe the first difference: kind, both lines, both values, and the events before."""
     meaning = _PARTS.get(first.part, _KINDS[first.kind])
     if first.old is not None and first.old.kind == "output" and first.part:
@@ -111,7 +111,9 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
             none = "nothing of that name" if of_name else "the trace has ended"
             lines.append(f"  {label}: {none}")
             continue
-        lines.append(f"  {label}: {event(version_event)}{_value(first, version_event)}")
+        lines.append(
+            f"  {label}: {describe_event(version_event)}{_format_value_of(first, version_event)}"
+        )
         above = [f"{c.file}:{c.line} in {c.function}" for c in version_event.callers]
         if above:
             how = "raised in" if version_event.error else "called from"
@@ -124,17 +126,17 @@ def divergence(first: Divergence, title: str = "first difference") -> list[str]:
         lines.append(f"  new / old: x{first.ratio:.6g}")
     if first.before:
         lines.append("  just before, the same on both versions:")
-        lines += [f"    {event(version_event)}" for version_event in first.before]
+        lines += [f"    {describe_event(version_event)}" for version_event in first.before]
     return lines
 
 
-def _value(first: Divergence, event: Event) -> str:
+def _format_value_of(first: Divergence, event: Event) -> str:
     if not first.part:
         return ""
-    return f": {first.part} {value(event, first.part, bool(first.types)) or 'nothing'}"
+    return f": {first.part} {format_value(event, first.part, bool(first.types)) or 'nothing'}"
 
 
-def _growth(growth: Sequence[Growth]) -> list[str]:
+def _describe_growth(growth: Sequence[Growth]) -> list[str]:
     count = sum(len(gap.gaps) for gap in growth)
     if not any(gap for growth_of in growth for gap in growth_of.gaps):
         return [f"all {count} losses from there on are the same"]
@@ -147,7 +149,7 @@ def _growth(growth: Sequence[Growth]) -> list[str]:
     return lines
 
 
-def counts(trace: Trace) -> str:
+def describe_counts(trace: Trace) -> str:
     """Describe the number of steps, draws, losses and optimiser steps of a trace."""
     kinds = (
         ("step", "environment steps"),
@@ -158,7 +160,7 @@ def counts(trace: Trace) -> str:
     return ", ".join(f"{trace.count(kind)} {plural}" for kind, plural in kinds)
 
 
-def early_end(trace: Trace) -> str:
+def describe_early_end(trace: Trace) -> str:
     """Describe the error that ended a training and the number of events before it."""
     return f"the training ended in an error after {len(trace.events)} events: {trace.ending}"
 
@@ -178,37 +180,43 @@ def _describe_activity(row: Mapping[str, Any]) -> str:
     return f"part of the training runs {activity}, started by {who}{where}{advice}"
 
 
-def comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
+def describe_comparison(comparison: Comparison, old: Trace, new: Trace) -> list[str]:
     """Describe the verdict of a comparison and its reasons."""
     if comparison.verdict == "equal":
-        lines = [f"equal: {comparison.compared} events the same to the bit ({counts(old)})"]
+        lines = [
+            f"equal: {comparison.compared} events the same to the bit ({describe_counts(old)})"
+        ]
     elif comparison.verdict == "close":
-        lines = [f"close: {comparison.compared} events, the same up to rounding ({counts(old)})"]
+        lines = [
+            f"close: {comparison.compared} events, the same up to rounding ({describe_counts(old)})"
+        ]
         if comparison.not_compared:
-            lines = [beyond_rounding(comparison)]
-        lines += divergence(comparison.first) if comparison.first else []
+            lines = [describe_beyond_rounding(comparison)]
+        lines += describe_divergence(comparison.first) if comparison.first else []
     else:
         lines = [f"diverged after {comparison.equal} equal events of {len(old.events)}"]
-        lines += divergence(comparison.first) if comparison.first else []
+        lines += describe_divergence(comparison.first) if comparison.first else []
         if comparison.rounding is not None and comparison.rounding.old is not None:
             lines.append(
-                f"  differences of rounding began before it: {event(comparison.rounding.old)}"
+                "  differences of rounding began before it: "
+                f"{describe_event(comparison.rounding.old)}"
             )
     for further in (comparison.interface, comparison.numbers):
         if further is not None and further is not comparison.first:
-            lines += divergence(further, "also")
+            lines += describe_divergence(further, "also")
     if comparison.growth:
-        lines += _growth(comparison.growth)
+        lines += _describe_growth(comparison.growth)
     for label in VERSIONS:
         events = [extra for extra_label, extra in comparison.extra if extra_label == label]
         if events:
             lines.append(
-                f"only the {label} version has {len(events)} events, the first: {event(events[0])}"
+                f"only the {label} version has {len(events)} events, the first: "
+                f"{describe_event(events[0])}"
             )
     return lines
 
 
-def beyond_rounding(comparison: Comparison) -> str:
+def describe_beyond_rounding(comparison: Comparison) -> str:
     """Describe the events that follow where rounding alone may make a training another one."""
     return (
         f"close in {comparison.compared} events; the last {comparison.not_compared} are not "
@@ -252,7 +260,7 @@ def describe_random_source(
     )
 
 
-def written(first: Divergence) -> str:
+def describe_written_output(first: Divergence) -> str:
     """Describe the first difference of written output in one clause; empty if it is elsewhere."""
     if first.kind not in ("files", "printed"):
         return ""
@@ -264,13 +272,13 @@ def written(first: Divergence) -> str:
         return f"only the {which} version writes {name}"
     types = bool(first.types)
     old, new = (
-        value(version_event, first.part, types) or "nothing"
+        format_value(version_event, first.part, types) or "nothing"
         for version_event in (first.old, first.new)
     )
     return f"{name}, {first.part}: {old} -> {new}"
 
 
-def unsteady(trace: Trace) -> list[str]:
+def describe_unsteady(trace: Trace) -> list[str]:
     """Describe written output that is not compared because it differs between repetitions."""
     counts = Counter((name, number) for _, name, number, _ in trace.unsteady)
     return [
@@ -297,28 +305,28 @@ class Repeated:
         """Return whether the trace repeats itself bit by bit."""
         return self.with_itself.verdict == "equal"
 
-    def uncontrolled(self) -> list[str]:
+    def describe_uncontrolled(self) -> list[str]:
         """Describe the uncontrolled source; empty if the trace repeats itself."""
         if self.repeats:
             return []
         cause = describe_random_source(self.with_itself, self.trace.other_activity)
         return [
             f"the training does not repeat itself, because of {cause}",
-            *comparison(self.with_itself, self.trace, self.repetition),
+            *describe_comparison(self.with_itself, self.trace, self.repetition),
         ]
 
-    def lines(self) -> list[str]:
+    def describe_repetition(self) -> list[str]:
         """Describe the seeds, activity elsewhere, and why the trace does not repeat itself."""
-        seeded = seeded_lines(self.trace)
+        seeded = describe_seeding(self.trace)
         return [
             *seeded,
             *list_other_activity(self.trace),
-            *unsteady(self.trace),
-            *self.uncontrolled(),
+            *describe_unsteady(self.trace),
+            *self.describe_uncontrolled(),
         ]
 
 
-def seeded_lines(trace: Trace) -> list[str]:
+def describe_seeding(trace: Trace) -> list[str]:
     """Describe the generators that the tracer seeded."""
     seeded = list(trace.header["seeded"])
     return [f"seeded by the tracer, not by the script: {', '.join(seeded)}"] if seeded else []

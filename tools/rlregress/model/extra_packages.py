@@ -1,7 +1,7 @@
 """Packages that not every installation has, and the extra of this project that brings each.
 
 ``pyproject.toml`` declares the extras; each framework has one with the name of its adapter. A check
-that lacks such a package is reported as not checked, with the sentence of ``not_installed``.
+that lacks such a package is reported as not checked, with the sentence of ``explain_installation``.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ EXTRAS: Mapping[str, str] = {
 NAMES: Mapping[str, str] = {"mujoco": "MuJoCo", "ale_py": "ale-py", "cv2": "OpenCV"}
 #: extras whose packages both versions of an upgrade get if they are installed here; without any
 #: other package a framework may fail, because an earlier version required it
-ON_SIDES = ("mujoco", "atari")
+IN_BOTH_VERSIONS = ("mujoco", "atari")
 
 
-def not_installed(module: str, extra: str = "") -> str:
+def explain_installation(module: str, extra: str = "") -> str:
     """Return a sentence that a package is not installed, with the command that installs it.
 
     Args:

@@ -131,7 +131,7 @@ class StoredFile:
         return "close: rounding" if self.file is not None and self.file.rounding else "same"
 
 
-def by_release(files: Sequence[StoredFile]) -> list[str]:
+def describe_outcomes(files: Sequence[StoredFile]) -> list[str]:
     """Return a clause for each outcome of files of one kind, with the releases that wrote them.
 
     Failures come first, then files that could not be loaded.
@@ -139,10 +139,10 @@ def by_release(files: Sequence[StoredFile]) -> list[str]:
     texts: dict[str, list[str]] = {}
     for file in sorted(files, key=lambda file: (not file.failure, not file.skipped)):
         texts.setdefault(file.failure or file.state, []).append(file.release)
-    return [f"{text} ({_releases(releases)})" for text, releases in texts.items()]
+    return [f"{text} ({_format_releases(releases)})" for text, releases in texts.items()]
 
 
-def _releases(names: Sequence[str]) -> str:
+def _format_releases(names: Sequence[str]) -> str:
     return (
         ", ".join(names) if len(names) < 3 else f"{len(names)} releases, {names[0]} to {names[-1]}"
     )

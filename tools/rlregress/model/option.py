@@ -1,7 +1,7 @@
 """Options that commands, pytest and child processes share.
 
-Each is declared once, as a field of a dataclass. ``option`` states its name and help, the field its
-type and default.
+Each is declared once, as a field of a dataclass. ``make_option`` states its name and help, the
+field its type and default.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Option:
     hidden: bool = False
 
 
-def option(default: Any, flag: str, help: str, **limits: Any) -> Any:
+def make_option(default: Any, flag: str, help: str, **limits: Any) -> Any:
     """Return a dataclass field that is an option."""
     return field(default=default, metadata={"option": Option(flag=flag, help=help, **limits)})
 
@@ -69,11 +69,11 @@ def format_arguments(options: Any, only: Collection[str] = ()) -> list[str]:
         # an empty list equals an empty tuple, but not None
         usual = len(value) == 0 if default == () else value == default
         if not usual and (not only or name in only):
-            words += written(declared, value)
+            words += format_option(declared, value)
     return words
 
 
-def written(declared: Option, value: Any) -> list[str]:
+def format_option(declared: Option, value: Any) -> list[str]:
     """Format an option with a value as words of a command line."""
     if isinstance(value, bool):
         return [declared.flag if value else negated_flag(declared)]

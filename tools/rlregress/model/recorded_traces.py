@@ -14,7 +14,7 @@ VERSIONS = ("old", "new")
 LOST = "not compared"
 
 
-def in_words(labels: str) -> str:
+def describe_label(labels: str) -> str:
     """Return "the old version" of the label "old"; of "old and new", both versions."""
     return f"the {labels} version" if labels in (*VERSIONS, "installed") else "both versions"
 
@@ -30,7 +30,8 @@ class Part:
         values: the first numbers.
         shadow: two random projections of all numbers; empty if ``values`` holds all.
         text: text of a part that is not numeric.
-        types: names, Python types, dtypes, shapes, devices and layouts; see ``events.types_of``.
+        types: names, Python types, dtypes, shapes, devices and layouts; see
+            ``events.describe_types``.
     """
 
     digest: str
@@ -102,7 +103,7 @@ class Event:
         return tuple(part.digest for part in self.parts.values())
 
 
-def in_places(error: str, at: str, by: str) -> str:
+def add_places(error: str, at: str, by: str) -> str:
     """Return an error with its places.
 
     Args:
@@ -131,7 +132,7 @@ class Trace:
 
     @property
     def error(self) -> Mapping[str, str]:
-        """Type, origin and places of the error that ended it; see ``error_origin.found``."""
+        """Type, origin and places of the error that ended it: ``error_origin.describe_error``."""
         return dict(self.header.get("error") or {})
 
     @property
@@ -148,7 +149,7 @@ class Trace:
         error = self.error
         if not error.get("error"):
             return self.failure.strip().rpartition("\n")[2]
-        return in_places(error["error"], error.get("at", ""), error.get("by", ""))
+        return add_places(error["error"], error.get("at", ""), error.get("by", ""))
 
     @property
     def called_functions(self) -> list[tuple[str, str]]:
@@ -179,7 +180,7 @@ class Trace:
 _NUMBER = re.compile(r"\s*(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)\s*")
 
 
-def _words_of(part: Part) -> str:
+def _words_without_numbers(part: Part) -> str:
     return _NUMBER.sub("#", part.text)
 
 
@@ -204,7 +205,9 @@ def difference(old: Part, new: Part) -> float:
         # another whole number is no rounding, however large it is
         return math.inf
     pairs.append((old.norm, new.norm))
-    if old.text and (_words_of(old) != _words_of(new) or all(x == y for x, y in pairs)):
+    if old.text and (
+        _words_without_numbers(old) != _words_without_numbers(new) or all(x == y for x, y in pairs)
+    ):
         # different words around the numbers, or the same number in another notation
         return math.inf
     # NaN or infinity in one version is not a rounding difference
@@ -219,7 +222,7 @@ def describe_other_types(old: str, new: str) -> str:
     """Describe the first types and names that differ; empty if they are the same.
 
     Args:
-        old, new: of ``events.types_of``.
+        old, new: of ``events.describe_types``.
     """
     if old == new:
         return ""
@@ -283,7 +286,7 @@ class Divergence:
             name.removeprefix(self.part).strip()
             for name in ({**old_entries, **new_entries} if old_entries and new_entries else ())
             if name.startswith(f"{self.part} ")
-            and _digest(old_entries, name) != _digest(new_entries, name)
+            and _digest_of_entry(old_entries, name) != _digest_of_entry(new_entries, name)
         ]
         # a value without entries is stored as one entry without a name
         return [name for name in names if name]
@@ -320,7 +323,7 @@ class Divergence:
         return _ratio(self.old.parts.get(self.part), self.new.parts.get(self.part))
 
 
-def _digest(named: Mapping[str, Part], name: str) -> str:
+def _digest_of_entry(named: Mapping[str, Part], name: str) -> str:
     return named[name].digest if name in named else ""
 
 
@@ -414,7 +417,7 @@ class Crash:
     executed: Trace | None
 
     def __str__(self) -> str:
-        return in_places(self.error, self.at, self.by)
+        return add_places(self.error, self.at, self.by)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -439,7 +442,7 @@ class NotTraced:
 
     def __str__(self) -> str:
         text = "; ".join(dict.fromkeys(self.reasons.values()))
-        return f"{self.name}, on {in_words(' and '.join(self.reasons))}: {text}"
+        return f"{self.name}, on {describe_label(' and '.join(self.reasons))}: {text}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -500,14 +503,14 @@ class Traced:
         return verdict if self.repeats else f"{verdict}, but does not repeat itself"
 
 
-def share(traced: Trace) -> float | None:
+def executed_share(traced: Trace) -> float | None:
     """Return the executed share of the executable lines; None if lines were not recorded."""
     rows = list(traced.header["lines"].values())
     executable = sum(len(lines_of_file) for _, lines_of_file in rows)
     return sum(len(hit) for hit, _ in rows) / executable if executable else None
 
 
-def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
+def list_missed_lines(traced: Sequence[Traced]) -> dict[str, list[int]]:
     """Return file of the new version -> lines of executed functions that no training ran."""
     executable_lines: dict[str, set[int]] = {}
     hit: dict[str, set[int]] = {}
@@ -521,7 +524,7 @@ def missed(traced: Sequence[Traced]) -> dict[str, list[int]]:
     return {file: lines for file, lines in missed_lines.items() if lines}
 
 
-def ranges(lines: Iterable[int]) -> str:
+def format_ranges(lines: Iterable[int]) -> str:
     """Format line numbers as ranges."""
     spans: list[list[int]] = []
     for line in sorted(lines):

@@ -12,7 +12,7 @@ from rlregress.model.cells import CellRuns
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import VIOLATED, Entry, UpgradeVerdict
-from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, in_words
+from rlregress.model.recorded_traces import VERSIONS, NotTraced, Traced, describe_label
 from rlregress.model.verdict import HOLDS, IMPROVED, MOVED
 
 #: reasons without a result: another package is missing, the framework lacks the feature, the probe
@@ -31,7 +31,7 @@ _SETTLED = (HOLDS, IMPROVED, MOVED)
 _OF_TRAINING = (*model.CODE, model.TRAINING, model.DETAIL, model.DEFAULT, model.ENVIRONMENT)
 
 
-def vector(numbers: tuple[float, ...]) -> str:
+def format_numbers(numbers: tuple[float, ...]) -> str:
     """Format numbers for a reader."""
     text = ", ".join(f"{x:.7g}" for x in numbers[:8])
     return f"[{text}{', ...' if len(numbers) > 8 else ''}]"
@@ -102,9 +102,11 @@ class ChangedDetail:
             return []
         lines = []
         for label, answer in zip(VERSIONS, (self.old, self.new), strict=True):
-            lines.append(f"observed on {in_words(label)}: {vector(answer.observed or ())}")
+            lines.append(
+                f"observed on {describe_label(label)}: {format_numbers(answer.observed or ())}"
+            )
             for name, expected in answer.near:
-                lines.append(f"  expected of {variant_words(name)}: {vector(expected)}")
+                lines.append(f"  expected of {variant_words(name)}: {format_numbers(expected)}")
         return lines
 
 
@@ -182,7 +184,7 @@ class Finding:
     functions: tuple[Changed, ...]
 
 
-def findings(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> list[Finding]:
+def group_details(details: Iterable[ChangedDetail], changed: Sequence[Changed]) -> list[Finding]:
     """Group changed details by the changed functions that their probes run."""
     groups: dict[tuple[Changed, ...], list[ChangedDetail]] = {}
     alone: list[Finding] = []
@@ -323,7 +325,9 @@ class Culprits:
         return tuple(dict.fromkeys((*self.confirmed, *near)))
 
 
-def details_of(culprits: Culprits | None, details: Iterable[ChangedDetail]) -> list[ChangedDetail]:
+def select_details(
+    culprits: Culprits | None, details: Iterable[ChangedDetail]
+) -> list[ChangedDetail]:
     """Return the changed details whose probes run the functions of a culprit."""
     keys = {function.key for function in culprits.functions} if culprits is not None else set()
     return [detail for detail in details if keys & detail.called]
@@ -375,13 +379,13 @@ class Calls:
             return f"called directly with {self.arguments}, {self.path}: {self.old} -> {self.new}"
         if self.why and not self.captured:
             return f"not called directly: {self.why}"
-        ran = f"{self.captured} calls repeated with both versions"
+        repeated_calls = f"{self.captured} calls repeated with both versions"
         close = f", {self.close} differ by rounding" if self.close else ""
         ending = f"; others could not be: {self.why}" if self.why else ""
         repeated = self.same + self.close
         same = f"{self.same} of {repeated} repetitions are the same"
         touched = f", {self.touched or 'none'} of {repeated} changed what the differing lines read"
-        return f"{ran}: {same}{close}{touched}{ending}"
+        return f"{repeated_calls}: {same}{close}{touched}{ending}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -469,7 +473,7 @@ class Tally:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfFramework:
+class FrameworkResult:
     """The results for one framework.
 
     Attributes:
@@ -518,7 +522,7 @@ class OfFramework:
     judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "judgement", model.judge(self.entries))
+        object.__setattr__(self, "judgement", model.judge_entries(self.entries))
 
     @property
     def verdict(self) -> str:
@@ -552,17 +556,17 @@ class OfFramework:
                 names |= set(execution.algorithms)
         return sorted(names)
 
-    def _stands(self, detail: ChangedDetail) -> str:
+    def _standing_of(self, detail: ChangedDetail) -> str:
         return self.standing.get((detail.id, detail.scope), UNDOCUMENTED)
 
     @property
     def violated(self) -> list[ChangedDetail]:
         """Changed details that contradict the documentation of the new version."""
-        return [d for d in self.details.changed if self._stands(d) == VIOLATED]
+        return [d for d in self.details.changed if self._standing_of(d) == VIOLATED]
 
     def with_returns(
         self, verdict: ReturnsVerdict | None, stored: frozenset[str], entry: Entry | None
-    ) -> OfFramework:
+    ) -> FrameworkResult:
         """Return the results with the verdict on the returns of the new version.
 
         Args:
@@ -620,19 +624,19 @@ class ScriptNames:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OfScript:
+class ScriptResult:
     """The results for a script.
 
     Attributes:
         held: the script in both versions, or why it could not be compared.
         entries: the entries of the script and of the code that it may run.
         executions: its execution of changed pieces of code.
-        culprits, hunks, costs: as in ``OfFramework``.
+        culprits, hunks, costs: as in ``FrameworkResult``.
         names: its uses of names that are gone or incompatible; None: there are no such names.
         judgement: the judgement of the script's entries.
     """
 
-    held: Traced | NotTraced
+    training: Traced | NotTraced
     entries: tuple[Entry, ...] = ()
     executions: tuple[PieceExecution, ...] = ()
     culprits: Mapping[str, Culprits] = field(default_factory=dict)
@@ -642,7 +646,7 @@ class OfScript:
     judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "judgement", model.judge(self.entries))
+        object.__setattr__(self, "judgement", model.judge_entries(self.entries))
 
     @property
     def verdict(self) -> str:
@@ -650,7 +654,7 @@ class OfScript:
         return self.judgement.verdict
 
 
-def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
+def map_explanations(part: FrameworkResult | ScriptResult) -> dict[str, tuple[Changed, ...]]:
     """Return names of entries that differ -> the changed functions that explain them.
 
     The surest function comes first. Entries without such a function are left out.
@@ -658,10 +662,10 @@ def explained(part: OfFramework | OfScript) -> dict[str, tuple[Changed, ...]]:
     functions = {
         name: culprits.functions for name, culprits in part.culprits.items() if culprits.functions
     }
-    if isinstance(part, OfFramework):
+    if isinstance(part, FrameworkResult):
         surest = {own[0] for own in functions.values()}
-        ran = [execution.function for execution in part.executions]
-        for finding in findings(part.details.changed, ran):
+        executed_functions = [execution.function for execution in part.executions]
+        for finding in group_details(part.details.changed, executed_functions):
             # a probe may run several changed functions; the culprit of a training is the surest
             sure = tuple(f for f in finding.functions if f in surest)
             own = tuple(dict.fromkeys((*sure, *finding.functions)))
@@ -691,9 +695,9 @@ class Upgrade:
 
     old: VersionInfo
     new: VersionInfo
-    frameworks: tuple[OfFramework, ...]
+    frameworks: tuple[FrameworkResult, ...]
     physics: tuple[EnvironmentComparison, ...] = ()
-    script: OfScript | None = None
+    script: ScriptResult | None = None
     file: str = ""
     other_packages: tuple[Entry, ...] = ()
     pinned: frozenset[str] = frozenset()
@@ -706,7 +710,7 @@ class Upgrade:
     judgement: UpgradeVerdict = field(init=False)
 
     def __post_init__(self) -> None:
-        judgement = model.judge(self.entries, self.min_coverage, self.fail_on)
+        judgement = model.judge_entries(self.entries, self.min_coverage, self.fail_on)
         object.__setattr__(self, "judgement", judgement)
 
     @property
@@ -772,6 +776,6 @@ class Upgrade:
     @property
     def traced(self) -> list[Traced]:
         """Every training that was traced on both versions."""
-        own = self.script.held if self.script is not None else None
+        own = self.script.training if self.script is not None else None
         traced_pairs = [traced for framework in self.frameworks for traced in framework.traced]
         return [*traced_pairs, own] if isinstance(own, Traced) else traced_pairs

@@ -52,7 +52,9 @@ class ScriptedEnvs:
         return sum(len(environment.received) for environment in self.environments)
 
     @contextmanager
-    def noted(self, role: Callable[[Any], str] = lambda optimizer: "values") -> Iterator[None]:
+    def note_gradients(
+        self, role: Callable[[Any], str] = lambda optimizer: "values"
+    ) -> Iterator[None]:
         """Note the gradients that every optimiser finds, with the steps taken by then.
 
         ``role(optimizer)`` says what it updates.
@@ -75,7 +77,7 @@ class ScriptedEnvs:
         """Return the record of a training; arguments as of ``DiscreteAgent.run``."""
         begin(0)
         self.between = between
-        with self.noted(role):
+        with self.note_gradients(role):
             train()
         between(self.steps)
         return self.run()
@@ -111,7 +113,7 @@ def fill_pairs(
     """Set the parameters of each network, and those of its target, to a number."""
     for networks, *numbers in zip(pairs, source, target, strict=False):
         for network, number in zip(networks, numbers, strict=False):
-            fill(network.parameters(), number)
+            fill_parameters(network.parameters(), number)
 
 
 def parameters_of_targets(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
@@ -128,7 +130,7 @@ def parameters_of_targets(pairs: Sequence[tuple[Any, Any]]) -> np.ndarray:
     return np.array([float(parameters[0]) for parameters in targets])
 
 
-def fill(parameters: Any, number: float) -> None:
+def fill_parameters(parameters: Any, number: float) -> None:
     """Set parameters to a number."""
     with torch.no_grad():
         for parameter in parameters:

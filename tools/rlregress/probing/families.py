@@ -34,13 +34,13 @@ class Absent:
     def __init__(self, name: str, error: BaseException) -> None:
         self._name, self._error = name, error
 
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        if broken(self._error, self._name):
+    def _refuse_use(self, *_: Any, **__: Any) -> Any:
+        if is_broken(self._error, self._name):
             raise self._error
         raise Unsupported(f"{self._name} is not available: {self._error}") from self._error
 
-    __call__ = __iter__ = __instancecheck__ = __subclasscheck__ = _refuse
-    __enter__ = __exit__ = __contains__ = __len__ = _refuse
+    __call__ = __iter__ = __instancecheck__ = __subclasscheck__ = _refuse_use
+    __enter__ = __exit__ = __contains__ = __len__ = _refuse_use
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -52,7 +52,7 @@ class Absent:
 
     def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
         # a class can be derived from it; none of its objects can be made
-        return (type("Absent", (), {"__new__": lambda cls, *_, **__: self._refuse()}),)
+        return (type("Absent", (), {"__new__": lambda cls, *_, **__: self._refuse_use()}),)
 
     def __repr__(self) -> str:
         return f"<absent: {self._name}>"
@@ -86,7 +86,7 @@ def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".strip().splitlines()[0]
 
 
-def broken(error: BaseException, name: str) -> bool:
+def is_broken(error: BaseException, name: str) -> bool:
     """Return whether a module of the framework exists and fails when it is imported.
 
     This says nothing about the names that the version has.
@@ -97,7 +97,7 @@ def broken(error: BaseException, name: str) -> bool:
     return error.name is not None and not f"{name}.".startswith(f"{error.name}.")
 
 
-def absent(thing: Any) -> bool:
+def is_absent(thing: Any) -> bool:
     """Return whether the installed version lacks a name."""
     return isinstance(thing, Absent)
 
@@ -123,7 +123,7 @@ class _LenientModule:
 
 
 @functools.cache
-def _guarded(file: str | None) -> frozenset[int]:
+def _list_guarded_lines(file: str | None) -> frozenset[int]:
     """Return the lines of a file within ``try``."""
     lines: list[int] = []
     text = source.read_text(file) if file else ""
@@ -134,7 +134,7 @@ def _guarded(file: str | None) -> frozenset[int]:
 
 
 @contextlib.contextmanager
-def _leniently(within: str) -> Iterator[None]:
+def _import_within_leniently(within: str) -> Iterator[None]:
     """Let modules of the package ``within`` import ``Absent`` for names that are missing."""
     strict = builtins.__import__
 
@@ -144,7 +144,7 @@ def _leniently(within: str) -> Iterator[None]:
         importer = globals or {}
         ours = f"{importer.get('__name__')}.".startswith(f"{within}.")
         # whoever writes "try" knows what to do without
-        if not ours or sys._getframe(1).f_lineno in _guarded(importer.get("__file__")):
+        if not ours or sys._getframe(1).f_lineno in _list_guarded_lines(importer.get("__file__")):
             return strict(name, globals, locals, fromlist, level)
         if not fromlist:
             return _import_leniently(name.partition(".")[0], name)
@@ -172,14 +172,14 @@ def _import_leniently(name: str, imported: str) -> Any:
 
 def load(name: str) -> ModuleType:
     """Import a module of an adapter's package, with ``Absent`` for names that are missing."""
-    return _load(name, name.rpartition(".")[0])
+    return _import_module(name, name.rpartition(".")[0])
 
 
-def _load(name: str, within: str) -> ModuleType:
+def _import_module(name: str, within: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except Exception:  # as above
-        with _leniently(within):
+        with _import_within_leniently(within):
             return importlib.import_module(name)
 
 
@@ -197,7 +197,9 @@ def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
         if name not in modules:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         try:
-            return getattr(_load(f"{package}.{modules[name]}", package.rpartition(".")[0]), name)
+            return getattr(
+                _import_module(f"{package}.{modules[name]}", package.rpartition(".")[0]), name
+            )
         except AttributeError as error:  # which would stand for a function that is left out
             raise UserError(f"{package}.{modules[name]} gives no {name}: {error}") from error
 
@@ -215,13 +217,15 @@ def load_all(package: str) -> tuple[Any, ...]:
     for module in pkgutil.iter_modules(importlib.import_module(package).__path__):
         if not module.ispkg:
             try:
-                families.append(_load(f"{package}.{module.name}", package.rpartition(".")[0]))
+                families.append(
+                    _import_module(f"{package}.{module.name}", package.rpartition(".")[0])
+                )
             except Exception as error:  # as above
-                families.append(_unread(f"{package}.{module.name}", error))
+                families.append(_make_unread_module(f"{package}.{module.name}", error))
     return tuple(families)
 
 
-def probes_of(package: str, scope: str = "library") -> dict[tuple[str, str], Any]:
+def list_probes(package: str, scope: str = "library") -> dict[tuple[str, str], Any]:
     """Return the ``PROBES`` of the families of a package, by detail and scope.
 
     Args:
@@ -234,7 +238,7 @@ def probes_of(package: str, scope: str = "library") -> dict[tuple[str, str], Any
     }
 
 
-def absent_in(package: str) -> dict[str, str]:
+def list_absent(package: str) -> dict[str, str]:
     """Return the ``ABSENT`` of the families of a package: detail -> why there is no probe."""
     return {
         detail: reason
@@ -243,12 +247,12 @@ def absent_in(package: str) -> dict[str, str]:
     }
 
 
-def _unread(module: str, error: Exception) -> Any:
+def _make_unread_module(module: str, error: Exception) -> Any:
     spec = importlib.util.find_spec(module)
     file = (spec and spec.origin) or ""
     # an error of parsing names the file and the line
     tree = ast.parse(source.read_text(file) if file else "", file)
-    probes = {key: _raising(error) for key in _list_probe_keys(tree)}
+    probes = {key: _make_raising_probe(error) for key in _list_probe_keys(tree)}
     return SimpleNamespace(__name__=module, PROBES=probes, ABSENT={}, UNREAD=error)
 
 
@@ -263,7 +267,7 @@ def _list_probe_keys(tree: ast.Module) -> list[Any]:
         stored = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and _is_set(n)}
         for node in ast.walk(statement) if "ABSENT" not in stored else ():
             if isinstance(node, ast.DictComp):
-                keys.update(dict.fromkeys(_measured(tree, node)))
+                keys.update(dict.fromkeys(_list_measured_keys(tree, node)))
             for key in node.keys if isinstance(node, ast.Dict) else ():
                 with contextlib.suppress(ValueError):
                     value = ast.literal_eval(key) if key is not None else None
@@ -277,7 +281,7 @@ def _is_set(name: ast.Name) -> bool:
     return isinstance(name.ctx, ast.Store)
 
 
-def _measured(tree: ast.Module, node: ast.DictComp) -> list[Any]:
+def _list_measured_keys(tree: ast.Module, node: ast.DictComp) -> list[Any]:
     """Return the keys that a dictionary takes from ``MEASUREMENTS`` of an imported module."""
     scope = node.key.elts[1] if isinstance(node.key, ast.Tuple) else None
     named = ast.unparse(node.generators[0].iter).partition(".MEASUREMENTS")
@@ -289,7 +293,7 @@ def _measured(tree: ast.Module, node: ast.DictComp) -> list[Any]:
     return []
 
 
-def _raising(error: Exception) -> Callable[[Mapping[str, Any]], Any]:
+def _make_raising_probe(error: Exception) -> Callable[[Mapping[str, Any]], Any]:
     raised_at = error.__traceback__
 
     def probe(inputs: Mapping[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from rlregress.probing import families
 _PASSING = tuple(str(module.__file__) for module in (families, importlib))
 
 
-def through(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
+def call_through(original: Callable[..., Any], /, *arguments: Any, **options: Any) -> Any:
     """Call the function that a hook or a wrapper of the suite replaces.
 
     An error from there belongs to the caller of the hook. This frame in its traceback shows it.
@@ -25,7 +25,7 @@ def through(original: Callable[..., Any], /, *arguments: Any, **options: Any) ->
     return original(*arguments, **options)
 
 
-THROUGH = through.__code__
+THROUGH = call_through.__code__
 
 
 class ExpectedError(str):
@@ -45,7 +45,7 @@ class ExpectedError(str):
         return answer
 
 
-def raised_in(error: BaseException, package: str) -> bool:
+def was_raised_in(error: BaseException, package: str) -> bool:
     """Return whether an error was raised in a file of an installed package.
 
     Args:
@@ -71,22 +71,26 @@ def error_location(error: BaseException) -> dict[str, Any]:
     ``file`` (below the folder that its package is in), ``line`` and ``function``.
     """
     frames = traceback.extract_tb(error.__traceback__)
-    own = _without_wrappers(frames)
+    own = _drop_wrappers(frames)
     decisive = [f for f in own if f.filename not in _PASSING and not f.filename.startswith("<")]
     if not frames:
         return {}
     frame = (decisive or frames)[-1]
-    return {"file": _below(frame.filename), "line": frame.lineno, "function": frame.name}
+    return {
+        "file": _path_below_import(frame.filename),
+        "line": frame.lineno,
+        "function": frame.name,
+    }
 
 
-def _without_wrappers(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+def _drop_wrappers(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
     """Return frames without those of the suite that only pass a call on."""
     passed = [(f.filename, f.name) == (THROUGH.co_filename, THROUGH.co_name) for f in frames]
     by = [*passed[1:], False]
     return [f for n, f in enumerate(frames) if not passed[n] and not by[n]]
 
 
-def _below(file: str) -> str:
+def _path_below_import(file: str) -> str:
     """Return a file below the folder that it was imported from; else its path."""
     folders = [os.path.join(os.path.abspath(entry), "") for entry in sys.path]
     above = [folder for folder in folders if file.startswith(folder)]

@@ -57,14 +57,14 @@ class Heads:
                 layer.bias *= factor
 
 
-def prepare(request: Any, heads: Callable[[], Heads]) -> None:
+def prepare_heads(request: Any, heads: Callable[[], Heads]) -> None:
     """Call ``prepare`` of a ``TrainingRequest``, if it has one, with the heads of its agent."""
     if request.prepare is not None:
         request.prepare(heads())
 
 
 @contextmanager
-def normal_draws(numbers: np.ndarray) -> Iterator[None]:
+def fix_normal_draws(numbers: np.ndarray) -> Iterator[None]:
     """Let each Gaussian draw its mean plus these multiples of its deviation: [n, dimensions]."""
     multiples = torch.as_tensor(numbers, dtype=torch.float32)
 
@@ -78,7 +78,7 @@ def normal_draws(numbers: np.ndarray) -> Iterator[None]:
         yield
 
 
-def constant_deviation(layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]) -> Any:
+def make_deviation_setter(layer: nn.Linear, outputs: slice, inverse: Callable[[Any], Any]) -> Any:
     """Return a function for ``Heads`` that sets a deviation, which outputs of a layer encode.
 
     Args:
@@ -93,7 +93,7 @@ def constant_deviation(layer: nn.Linear, outputs: slice, inverse: Callable[[Any]
     return set_deviation
 
 
-def constant_parameter(parameter: Any, inverse: Callable[[Any], Any]) -> Any:
+def make_parameter_setter(parameter: Any, inverse: Callable[[Any], Any]) -> Any:
     """Return a function for ``Heads`` that sets a deviation, which a parameter encodes."""
 
     def set_deviation(deviation: torch.Tensor) -> None:

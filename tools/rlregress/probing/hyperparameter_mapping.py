@@ -8,7 +8,7 @@ from typing import Any
 from rlregress.errors import UserError
 
 
-def refuse(who: str, reasons: Sequence[str]) -> None:
+def refuse_hyperparameters(who: str, reasons: Sequence[str]) -> None:
     """Raise UserError if there are reasons why a hyperparameter set cannot be used.
 
     Args:
@@ -22,7 +22,7 @@ def refuse(who: str, reasons: Sequence[str]) -> None:
         )
 
 
-def without_fixed(
+def drop_fixed(
     fixed: Mapping[tuple[str, str], Any], algorithm: str, hyperparameters: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the hyperparameters that are not fixed, and a reason for each fixed one that differs.
@@ -31,8 +31,8 @@ def without_fixed(
         fixed: (algorithm, hyperparameter) -> the value that it has, and that no argument sets.
 
     Returns:
-        Hyperparameters to be set, and one clause for ``refuse`` for each fixed one that was
-        requested with another value.
+        Hyperparameters to be set, and a clause of ``refuse_hyperparameters`` for each fixed one
+        that was requested with another value.
     """
     ours = {
         name: value
@@ -47,7 +47,7 @@ def without_fixed(
     return {name: value for name, value in hyperparameters.items() if name not in ours}, reasons
 
 
-def with_exploration_fraction(
+def convert_exploration_steps(
     hyperparameters: Mapping[str, Any], total_steps: int
 ) -> dict[str, Any]:
     """Return hyperparameters with ``exploration_steps`` as a fraction of all steps."""

@@ -18,7 +18,7 @@ from types import MappingProxyType
 Places = tuple[tuple[str, int], ...]
 
 
-def _places() -> Places:
+def _list_places() -> Places:
     places = []
     for entry in sys.path:
         try:
@@ -35,18 +35,18 @@ def versions(names: tuple[str, ...]) -> Mapping[str, str]:
         importlib.metadata.PackageNotFoundError: one of them is not installed; ``args[0]`` is the
             first of these.
     """
-    return _versions(names, _places())
+    return _read_versions(names, _list_places())
 
 
 @functools.lru_cache(maxsize=64)
-def _versions(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
+def _read_versions(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
     del places
     return MappingProxyType({name: importlib.metadata.version(name) for name in names})
 
 
 def find_distribution(name: str) -> tuple[str, Path] | None:
     """Return version and folder of an installed distribution; None: it is not installed."""
-    return _find_distribution(name, _places())
+    return _find_distribution(name, _list_places())
 
 
 @functools.lru_cache(maxsize=16)
@@ -59,11 +59,11 @@ def _find_distribution(name: str, places: Places) -> tuple[str, Path] | None:
 
 def entry_points(group: str) -> Mapping[str, importlib.metadata.EntryPoint]:
     """Return the entry points of a group by name."""
-    return _entry_points(group, _places())
+    return _read_entry_points(group, _list_places())
 
 
 @functools.lru_cache(maxsize=16)
-def _entry_points(group: str, places: Places) -> Mapping[str, importlib.metadata.EntryPoint]:
+def _read_entry_points(group: str, places: Places) -> Mapping[str, importlib.metadata.EntryPoint]:
     del places
     points = importlib.metadata.entry_points(group=group)
     return MappingProxyType({point.name: point for point in points})

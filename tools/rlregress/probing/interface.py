@@ -60,7 +60,7 @@ class Passing:
     def __init__(self, checkpoints: Sequence[int], done: int = -1) -> None:
         self._pending = [checkpoint for checkpoint in checkpoints if checkpoint > done]
 
-    def at(self, steps: int) -> bool:
+    def has_passed(self, steps: int) -> bool:
         """Return whether one or more were passed since the last call."""
         passed = bool(self._pending) and steps >= self._pending[0]
         while self._pending and steps >= self._pending[0]:
@@ -124,7 +124,7 @@ class TrainingVariant:
     running: bool = False
     autoreset: str = ""
 
-    def only(self, framework: str, *supported: str) -> None:
+    def require_supported(self, framework: str, *supported: str) -> None:
         """Raise Unsupported if anything else is asked for than what a framework offers."""
         for spec in fields(self):
             if spec.name not in supported and getattr(self, spec.name) != spec.default:
@@ -181,7 +181,7 @@ class Transitions:
     done: np.ndarray | None
     terminated: np.ndarray | None
 
-    def in_rows_of(self, steps: int) -> Transitions:
+    def join_segments(self, steps: int) -> Transitions:
         """Join shorter segments, of a framework that updates more often."""
 
         def joined(rows: Any) -> Any:

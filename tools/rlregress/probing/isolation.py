@@ -23,13 +23,13 @@ def shift_seeds(by: int) -> None:
     _shift = by
 
 
-def shifted(seed: int) -> int:
+def shift_seed(seed: int) -> int:
     """Return a seed of a probe or a behaviour test, moved as by ``shift_seeds``."""
     return seed + _shift
 
 
 @contextlib.contextmanager
-def isolated() -> Iterator[None]:
+def isolate_generators() -> Iterator[None]:
     """Seed the generators of random, NumPy and torch (on the CPU) for as long as this lasts.
 
     Torch has one thread: with more, operations on a few numbers wait for each other on a busy
@@ -40,10 +40,10 @@ def isolated() -> Iterator[None]:
     from rlregress.probing import random_generators
 
     dtype, threads = torch.get_default_dtype(), torch.get_num_threads()
-    with random_generators.restored_states():
+    with random_generators.restore_states_after():
         try:
             torch.set_num_threads(1)
-            random_generators.seed_generators(shifted(0))
+            random_generators.seed_generators(shift_seed(0))
             yield
         finally:
             torch.set_num_threads(threads)
@@ -52,5 +52,5 @@ def isolated() -> Iterator[None]:
 
 def run_isolated(probe: Probe, inputs: Inputs) -> np.ndarray:
     """Call a probe in isolation, and return its result. Every probe is called by this function."""
-    with isolated():
+    with isolate_generators():
         return probe(inputs)

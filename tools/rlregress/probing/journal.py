@@ -22,7 +22,7 @@ class Recorder(Journal):
     """A journal that writes itself."""
 
     @contextmanager
-    def recording(
+    def record_steps(
         self,
         parts: Parts,
         policy: Parameters,
@@ -36,7 +36,7 @@ class Recorder(Journal):
         states: list[list[torch.Tensor]] = []
         temperature: list[torch.Tensor] = []
 
-        def look() -> None:
+        def note_changes() -> None:
             now = [
                 torch.cat([p.detach().flatten() for p in parameters()])
                 for parameters in (policy, targets)
@@ -51,7 +51,7 @@ class Recorder(Journal):
             for part, parameters in parts(optimizer).items():
                 own = list(parameters)
                 if part == "critic":
-                    look()
+                    note_changes()
                 if part == "temperature":
                     temperature[:] = own
                     self.temperatures.append(float(own[0].detach()))
@@ -65,17 +65,17 @@ class Recorder(Journal):
 
         with watch_updates(note) as losses:
             yield
-        look()
+        note_changes()
         self.temperatures += [float(parameter.detach()) for parameter in temperature]
 
 
-def parts_of(optimizers: Mapping[str, Any]) -> Parts:
+def make_parts(optimizers: Mapping[str, Any]) -> Parts:
     """Return ``Parts`` of these optimisers, each with all parameters that it holds."""
     by_id = {id(optimizer): part for part, optimizer in optimizers.items()}
 
-    def parts(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:
+    def find_parts(optimizer: torch.optim.Optimizer) -> dict[str, list[torch.Tensor]]:
         part = by_id.get(id(optimizer))
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         return {} if part is None else {part: parameters}
 
-    return parts
+    return find_parts

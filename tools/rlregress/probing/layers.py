@@ -15,14 +15,14 @@ def linear_layers(network: nn.Module) -> list[nn.Linear]:
     return [layer for layer in network.modules() if isinstance(layer, nn.Linear)]
 
 
-def last_linear(network: nn.Module) -> nn.Linear:
+def last_linear_layer(network: nn.Module) -> nn.Linear:
     """Return the last linear layer of a network."""
     return linear_layers(network)[-1]
 
 
 def make_constant(network: nn.Module, numbers: Any) -> None:
     """Let the last linear layer output these numbers, or one number, always; it stays trainable."""
-    layer = last_linear(network)
+    layer = last_linear_layer(network)
     with torch.no_grad():
         layer.weight.zero_()
         fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
@@ -37,14 +37,14 @@ def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: A
     Args:
         call: evaluates it on the input, [1, outputs].
     """
-    layer = last_linear(network)
+    layer = last_linear_layer(network)
     with torch.no_grad():
         output = call()[0]
         fixed = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=layer.bias.dtype)
         layer.bias.add_(fixed.expand_as(layer.bias) - output)
 
 
-def architecture(
+def describe_architecture(
     hidden: Iterable[Sequence[int]], critics: int, activation: Sequence[float], shared: bool
 ) -> np.ndarray:
     """Return the networks of an off-policy agent as numbers.
@@ -52,14 +52,14 @@ def architecture(
     Args:
         hidden: widths of the hidden layers of the policy, then of a Q network.
         critics: how many Q networks there are.
-        activation: see ``activation``.
+        activation: see ``measure_activation``.
         shared: whether policy and Q networks share parameters.
     """
     widths = [(len(own), *((own[0], own[-1]) if own else (0, 0))) for own in hidden]
     return np.array([*np.ravel(widths), critics, *activation, shared], dtype=np.float64)
 
 
-def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[float]:
+def measure_activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[float]:
     """Return the input of the second layer where the first one outputs -0.5, and 0.5.
 
     Args:
@@ -78,7 +78,7 @@ def activation(network: nn.Module, call: Callable[[torch.Tensor], Any]) -> list[
     return recorded
 
 
-def ppo_architecture(
+def describe_ppo_architecture(
     parts: Sequence[nn.Module], heads: int, sequences: Iterable[Any], fed: torch.Tensor
 ) -> np.ndarray:
     """Return policy and value network of PPO as numbers.
@@ -102,7 +102,7 @@ def ppo_architecture(
     return np.array([*padded, bool(shared), *outputs[0]])
 
 
-def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
+def measure_initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
     """Return spread and largest bias of a layer by its inputs, and its conditioning, [3].
 
     Args:
@@ -117,7 +117,7 @@ def initialisation(weight: torch.Tensor, bias: torch.Tensor) -> np.ndarray:
     return np.array([spread * root, largest * root, values.min() / values.max()])
 
 
-def ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
+def measure_ppo_initialisation(layers: Sequence[nn.Linear]) -> list[float]:
     """Return the initialisation of policy and value network (see ppo.initialisation).
 
     Smallest and largest singular value of each; minus its largest weight, by its inputs, where a

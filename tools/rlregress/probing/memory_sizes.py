@@ -15,12 +15,12 @@ _NAMES = ("buffer_size", "replay_size")
 _large = False
 
 
-def enlarge() -> None:
+def enlarge_memories() -> None:
     """Let the trainings of this process have large memories."""
     global _large
     _large = True
 
 
-def sized(settings: Mapping[str, Any]) -> dict[str, Any]:
+def set_memory_size(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of a traced training, with a large memory where it is to be large."""
     return {name: LARGE if _large and name in _NAMES else value for name, value in settings.items()}

@@ -27,7 +27,7 @@ from typing import Any
 
 import rlregress
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.option_variants import label_of, values_of
+from rlregress.probing.option_variants import label_of, list_other_values
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.time_limits import raise_after
 
@@ -63,9 +63,9 @@ class Option:
     described: Any
     parameter: inspect.Parameter
 
-    def values(self) -> list[Any]:
+    def list_other_values(self) -> list[Any]:
         """Return other values: one of a number, as zero is mostly refused, and all other words."""
-        values = values_of(self.described, self.parameter)
+        values = list_other_values(self.described, self.parameter)
         return values[:1] if isinstance(self.parameter.default, (int, float)) else values
 
     def label(self, value: Any) -> str:
@@ -74,7 +74,7 @@ class Option:
         return f"{name}({self.parameter.name}={label_of(value)})"
 
     @contextlib.contextmanager
-    def changed(self, value: Any) -> Iterator[None]:
+    def change_default(self, value: Any) -> Iterator[None]:
         """Give the parameter another default for a while."""
         function, name = self.function, self.parameter.name
         before = function.__defaults__, function.__kwdefaults__
@@ -110,20 +110,20 @@ class OptionTrainings:
         """Yield trainings by name, each to be run before the next is asked for."""
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
-            train = partial(_train, training, make_env, seed)
+            train = partial(_train_seeded, training, make_env, seed)
             start = time.process_time()
-            yield name, partial(captured.during, train)
+            yield name, partial(captured.capture_during, train)
             seconds = _TIMES * (time.process_time() - start) + _EXTRA_SECONDS
             # what is there already need not be looked through whenever a network is let go
             gc.collect()
             gc.freeze()
-            for option in captured.take():
-                for value in option.values():
+            for option in captured.take_captured():
+                for value in option.list_other_values():
                     run = partial(_train_with, option, value, seconds, train)
                     yield f"{name}: {option.label(value)}", run
 
 
-def _train(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> Any:
+def _train_seeded(training: TraceTraining, make_env: Callable[..., Any], seed: int) -> Any:
     seed_generators(seed)
     with warnings.catch_warnings():
         # about what is done on purpose
@@ -135,7 +135,7 @@ def _train_with(option: Option, value: Any, seconds: float, train: Callable[[], 
     # a training that waits uses no CPU time; on a busy machine one that computes takes longer by
     # the clock
     limits = {signal.ITIMER_VIRTUAL: seconds, signal.ITIMER_REAL: _WAITED * seconds}
-    with option.changed(value), raise_after(DoesNotEnd, limits):
+    with option.change_default(value), raise_after(DoesNotEnd, limits):
         try:
             return train()
         except DoesNotEnd:
@@ -155,21 +155,21 @@ class CapturedOptions:
         # kept, so that no other code comes to have their identity
         self._captured: dict[int, CodeType] = {}
 
-    def during(self, run: Callable[[], Any]) -> Any:
+    def capture_during(self, run: Callable[[], Any]) -> Any:
         """Return what a training returns, and capture options meanwhile."""
-        sys.setprofile(self._call)
+        sys.setprofile(self._trace_call)
         try:
             return run()
         finally:
             sys.setprofile(None)
 
-    def take(self) -> list[Option]:
+    def take_captured(self) -> list[Option]:
         """Return the options that were captured since the last time, by function."""
         options = [self._options[key] for key in sorted(self._options)]
         self._options.clear()
         return options
 
-    def _call(self, frame: FrameType, event: str, _: Any) -> None:
+    def _trace_call(self, frame: FrameType, event: str, _: Any) -> None:
         code = frame.f_code
         if event != "call" or id(code) in self._captured:
             return
@@ -178,10 +178,10 @@ class CapturedOptions:
         is_constructor = code.co_name == "__init__"
         if is_constructor or (code.co_name[:1] not in "_<" and _is_called_by_training(frame)):
             self._captured[id(code)] = code
-            self._capture(frame, _handed_down(frame) if is_constructor else set())
+            self._capture_options(frame, _list_handed_down(frame) if is_constructor else set())
 
-    def _capture(self, frame: FrameType, handed_down: Collection[str]) -> None:
-        function, described = function_of(frame)
+    def _capture_options(self, frame: FrameType, handed_down: Collection[str]) -> None:
+        function, described = find_function(frame)
         if function is None:
             return
         for name, parameter in inspect.signature(function).parameters.items():
@@ -201,27 +201,27 @@ def _is_called_by_training(frame: FrameType) -> bool:
     return caller is not None and caller.f_code.co_filename.startswith(_SUITE)
 
 
-def _handed_down(frame: FrameType) -> set[str]:
+def _list_handed_down(frame: FrameType) -> set[str]:
     """Return the parameters of the constructors that this one was called by, of the same object."""
-    instance, names = _first(frame), set[str]()
+    instance, names = _first_argument(frame), set[str]()
     caller = frame.f_back
     while caller is not None:
         code = caller.f_code
-        if code.co_name == "__init__" and _first(caller) is instance:
+        if code.co_name == "__init__" and _first_argument(caller) is instance:
             names.update(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
         caller = caller.f_back
     return names
 
 
-def _first(frame: FrameType) -> Any:
+def _first_argument(frame: FrameType) -> Any:
     """Return the first argument of a call: the object or the class of a method."""
     code = frame.f_code
     return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None
 
 
-def function_of(frame: FrameType) -> tuple[FunctionType | None, Any]:
+def find_function(frame: FrameType) -> tuple[FunctionType | None, Any]:
     """Return the function that a frame runs, and it or its class, whose docstring names values."""
-    code, first = frame.f_code, _first(frame)
+    code, first = frame.f_code, _first_argument(frame)
     owners = inspect.getmro(first if inspect.isclass(first) else type(first))
     places = [*((vars(owner), owner) for owner in owners), (frame.f_globals, None)]
     for names, owner in places:

@@ -26,7 +26,7 @@ from torch import nn
 import rlregress
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.signatures import parameters_of
+from rlregress.probing.signatures import list_parameters
 
 Call = Callable[[Any, Any], Any]
 _SUITE = str(Path(rlregress.__file__).parent)
@@ -103,7 +103,7 @@ class Subject:
 # -- variants of arguments ---------------------------------------------------------------------
 
 
-def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
+def list_other_values(called: Any, parameter: inspect.Parameter) -> list[Any]:
     """Return other values than the default of a parameter, from annotation and documentation."""
     default, kind = parameter.default, str(parameter.annotation)
     if isinstance(default, bool):
@@ -111,7 +111,9 @@ def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
     if isinstance(default, (int, float)) and default == default:
         changed = 0.5 * default + 0.05 if isinstance(default, float) else default + 1
         return [value for value in (changed, type(default)(0)) if value != default]
-    words = _words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
+    words = (
+        _list_quoted_words(inspect.getdoc(called) or "", parameter.name) if "str" in kind else []
+    )
     if words:
         return [word for word in words if word != default]
     if default is None:
@@ -121,7 +123,7 @@ def values_of(called: Any, parameter: inspect.Parameter) -> list[Any]:
     return []
 
 
-def _words(doc: str, name: str) -> list[str]:
+def _list_quoted_words(doc: str, name: str) -> list[str]:
     """Return the words in quotes in a parameter's paragraph of a docstring."""
     match = re.search(rf"^ *{name} \(.*?(?=^ *\w+ \(|^ *\w+:$|\Z)", doc, re.MULTILINE | re.DOTALL)
     paragraph = match.group() if match else ""
@@ -130,7 +132,7 @@ def _words(doc: str, name: str) -> list[str]:
     return sorted(set(words) & set(quoted))
 
 
-def variants(
+def list_variants(
     called: Any, subject: Subject, required: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield label and keywords of each variant: each option, and options that go together.
@@ -138,10 +140,10 @@ def variants(
     Args:
         required: arguments that every call has.
     """
-    for name, parameter in parameters_of(called).items():
+    for name, parameter in list_parameters(called).items():
         varied = parameter.default is not parameter.empty and name not in subject.skip
         if varied and "*" not in subject.skip and not {name} & {*required, *subject.options}:
-            for value in values_of(called, parameter):
+            for value in list_other_values(called, parameter):
                 yield f"{name}={value}", {name: value}
     for name, values in subject.options.items():
         for value in values:
@@ -153,11 +155,11 @@ def variants(
 def label_of(value: Any) -> str:
     """Return a value for the name of a case; of a function that makes it, the name of that."""
     if callable(value):
-        return str(value.__name__ if hasattr(value, "__name__") else partial_label(value))
-    return _without_address(value)
+        return str(value.__name__ if hasattr(value, "__name__") else label_partial(value))
+    return _mask_address(value)
 
 
-def partial_label(value: partial[Any]) -> str:
+def label_partial(value: partial[Any]) -> str:
     """Return the name and the arguments of a partial."""
     return "-".join(map(str, (value.func.__name__, *value.args, *value.keywords.values())))
 
@@ -165,7 +167,7 @@ def partial_label(value: partial[Any]) -> str:
 # -- cases --------------------------------------------------------------------------------------
 
 
-def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], Any]]:
+def make_cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], Any]]:
     """Return name -> call, of all calls of a subject; empty if the version lacks it."""
     module, _, name = subject.name.partition(":")
     try:
@@ -176,8 +178,12 @@ def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], A
 
     def add(kit: str, label: str, options: dict[str, Any], input_: str, call: str) -> None:
         labels = (kit if kit != first else "", input_, call if call != main else "")
-        use = partial(_used, subject, called, names, subject.kits[kit], options, input_, call)
-        by_name[" ".join(filter(None, (f"{name}({label})", *labels)))] = partial(_seeded, use, seed)
+        use = partial(
+            _use_subject, subject, called, names, subject.kits[kit], options, input_, call
+        )
+        by_name[" ".join(filter(None, (f"{name}({label})", *labels)))] = partial(
+            _call_seeded, use, seed
+        )
 
     first, main = next(iter(subject.kits)), next(iter(subject.calls))
     required = subject.kits[first].arguments()
@@ -188,13 +194,13 @@ def cases(subject: Subject, seed: int, names: Names) -> dict[str, Callable[[], A
         for call in list(subject.calls)[1:]:
             if kit == first or {kit, f"{kit} {call}"} & set(subject.thorough):
                 add(kit, "", {}, brief[0], call)
-    for label, options in variants(called, subject, required):
+    for label, options in list_variants(called, subject, required):
         for input_ in brief:
             add(first, label, options, input_, main)
     varied = not {"*", "holds"} & set(subject.skip)
     if varied and inspect.isclass(called) and required:
         read = partial(_read_defaults, called, names, subject.kits[first].arguments)
-        by_name[f"{name}() holds"] = partial(_seeded, read, seed)
+        by_name[f"{name}() holds"] = partial(_call_seeded, read, seed)
     return by_name
 
 
@@ -210,16 +216,20 @@ class Tables:
     names: Names
     modules: Sequence[Any]
 
-    def subjects(self) -> dict[str, list[Subject]]:
+    def list_subjects(self) -> dict[str, list[Subject]]:
         """Return classes and functions by part."""
-        return {part: group for table in self.modules for part, group in table.subjects().items()}
+        return {
+            part: group for table in self.modules for part, group in table.list_subjects().items()
+        }
 
     def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return the calls of a part by name."""
-        case_tables = [cases(subject, seed, self.names) for subject in self.subjects()[part]]
+        case_tables = [
+            make_cases(subject, seed, self.names) for subject in self.list_subjects()[part]
+        ]
         return {name: call for calls in case_tables for name, call in calls.items()}
 
-    def use(self, part: str, seed: int) -> dict[str, Any]:
+    def call_part(self, part: str, seed: int) -> dict[str, Any]:
         """Make the calls of a part in the order of their names, which versions share.
 
         Raises:
@@ -230,7 +240,7 @@ class Tables:
             # about what is done on purpose
             warnings.simplefilter("ignore")
             for name, call in sorted(self.calls(part, seed).items()):
-                outputs.update(events_of(name, call()))
+                outputs.update(list_events(name, call()))
         if not outputs:
             raise Unsupported(f"this version has no class or function of {part}")
         return outputs
@@ -245,7 +255,9 @@ def _read_defaults(called: Any, names: Names, arguments: Callable[[], dict[str, 
         item = getattr(instance, name, "none")
         return str(type(item)) if isinstance(item, nn.Module) else item
 
-    return Items((name, refused(partial(read, name))) for name in list(parameters_of(called))[1:])
+    return Items(
+        (name, call_or_error(partial(read, name))) for name in list(list_parameters(called))[1:]
+    )
 
 
 def set_seed(seed: int) -> None:
@@ -253,13 +265,13 @@ def set_seed(seed: int) -> None:
     torch.default_generator.manual_seed(seed)
 
 
-def _seeded(call: Callable[[], Any], seed: int) -> Any:
+def _call_seeded(call: Callable[[], Any], seed: int) -> Any:
     set_seed(seed)
     np.random.seed(seed)
-    return refused(call)
+    return call_or_error(call)
 
 
-def _used(
+def _use_subject(
     subject: Subject,
     called: Any,
     names: Names,
@@ -273,7 +285,9 @@ def _used(
             partial(names.keyword, called) if inspect.isclass(called) else str
         )
         # an option that a version lacks is found out before anything is made
-        optional = {named(k): value() if _makes(value) else value for k, value in options.items()}
+        optional = {
+            named(k): value() if _is_factory(value) else value for k, value in options.items()
+        }
         own = kit.arguments()
         arguments = {**{named(name): value for name, value in own.items()}, **optional}
         batch = kit.inputs(input_)
@@ -285,23 +299,23 @@ def _used(
         return subject.calls[call](instance, batch)
 
 
-def _makes(value: Any) -> bool:
+def _is_factory(value: Any) -> bool:
     return callable(value) and not inspect.isclass(value)
 
 
-def refused(call: Callable[[], Any]) -> Any:
+def call_or_error(call: Callable[[], Any]) -> Any:
     """Return the result of a call, an ``ExpectedError`` of the library, or ``Lacking``.
 
     A version lacks a name or keyword that the suite itself uses in vain: the list of changed names
     has it. An error from inside of the library is its answer.
     """
     try:
-        return recorded(call())
+        return make_recordable(call())
     except Exception as error:
-        return Lacking(error) if _in_vain(error) else ExpectedError(error)
+        return Lacking(error) if _is_about_missing_option(error) else ExpectedError(error)
 
 
-def _in_vain(error: Exception) -> bool:
+def _is_about_missing_option(error: Exception) -> bool:
     if isinstance(error, Unsupported):
         return True
     words = "argument" if isinstance(error, TypeError) else ""
@@ -315,12 +329,12 @@ def _in_vain(error: Exception) -> bool:
     )
 
 
-def items_of(answer: Any) -> Mapping[str, Any]:
+def list_items(answer: Any) -> Mapping[str, Any]:
     """Return the items of an answer; an answer without items is its only one."""
     return answer if isinstance(answer, Items) else {"": answer}
 
 
-def events_of(name: str, value: Any) -> dict[str, Any]:
+def list_events(name: str, value: Any) -> dict[str, Any]:
     """Return the events of a call by name: the call itself, and its items if it has some."""
     if not isinstance(value, Items):
         return {} if _lacks(value) else {name: value}
@@ -338,44 +352,49 @@ def _lacks(value: Any) -> bool:
 # -- what is recorded ------------------------------------------------------------------------------
 
 
-def recorded(value: Any) -> Any:
+def make_recordable(value: Any) -> Any:
     """Return a result as an event takes it: numbers, tensors, words and trees of them."""
     if isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
     if isinstance(value, nn.Module):
-        return {name: recorded(item) for name, item in value.state_dict().items()}
+        return {name: make_recordable(item) for name, item in value.state_dict().items()}
     if hasattr(value, "batch_size") and hasattr(value, "items"):
-        items = {_name(key): recorded(item) for key, item in value.items(True, True)}
+        items = {_format_key(key): make_recordable(item) for key, item in value.items(True, True)}
         # words and numbers are no leaves of a tensordict
         words = {key: value[key] for key in set(value.keys()) - set(items)}
-        return items | {k: recorded(v) for k, v in words.items() if not hasattr(v, "batch_size")}
+        return items | {
+            k: make_recordable(v) for k, v in words.items() if not hasattr(v, "batch_size")
+        }
     if isinstance(value, Mapping):
         kind = Items if isinstance(value, Items) else dict
-        return kind({_name(key): recorded(item) for key, item in value.items()})
+        return kind({_format_key(key): make_recordable(item) for key, item in value.items()})
     if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
-        return [recorded(item) for item in value]
+        return [make_recordable(item) for item in value]
     if isinstance(value, (np.ndarray, np.generic)):
         return value.copy()
     # the name of a function is no result
-    return "function" if inspect.isroutine(value) else _without_address(value)
+    return "function" if inspect.isroutine(value) else _mask_address(value)
 
 
-def _without_address(value: Any) -> str:
+def _mask_address(value: Any) -> str:
     return re.sub(r" at 0x[0-9a-f]+", "", str(value))
 
 
-def _name(key: Any) -> str:
+def _format_key(key: Any) -> str:
     return ".".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
-def with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
+def call_with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = None) -> Any:
     """Return result, changed input, changed state of the module, and gradients of a call."""
-    before = recorded(batch)
-    state = recorded(module) if isinstance(module, nn.Module) else {}
+    before = make_recordable(batch)
+    state = make_recordable(module) if isinstance(module, nn.Module) else {}
     returned = (call or module)(batch)
-    outputs = {"returned": recorded(returned), "written": changes(before, recorded(batch))}
+    outputs = {
+        "returned": make_recordable(returned),
+        "written": select_changes(before, make_recordable(batch)),
+    }
     tree: Any = returned if not isinstance(returned, torch.Tensor) else {"loss": returned}
     dictionary = hasattr(tree, "batch_size")
     # only the losses are differentiated, and not other results of a loss module
@@ -383,7 +402,7 @@ def with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = 
     start = "loss" if is_loss else ""
     leaves = {
         str(key): item
-        for key, item in (tree.items(True, True) if dictionary else _items(tree))
+        for key, item in (tree.items(True, True) if dictionary else _list_items(tree))
         if isinstance(item, torch.Tensor) and item.requires_grad and str(key).startswith(start)
     }
     outputs["learnt"] = sorted(leaves)
@@ -395,25 +414,25 @@ def with_gradients(module: Any, batch: Any, call: Callable[[Any], Any] | None = 
             for name, item in module.named_parameters()
             if item.grad is not None
         }
-        outputs["state"] = changes(state, recorded(module))
+        outputs["state"] = select_changes(state, make_recordable(module))
     return outputs
 
 
-def _items(tree: Any) -> Iterator[tuple[Any, Any]]:
+def _list_items(tree: Any) -> Iterator[tuple[Any, Any]]:
     if isinstance(tree, Mapping):
         yield from tree.items()
     elif isinstance(tree, (list, tuple)):
         yield from enumerate(tree)
 
 
-def changes(before: Any, after: Any) -> Any:
+def select_changes(before: Any, after: Any) -> Any:
     """Return the entries that have changed."""
     if not isinstance(after, Mapping) or not isinstance(before, Mapping):
-        return {} if same(before, after) else after
-    return {key: item for key, item in after.items() if not same(before.get(key), item)}
+        return {} if is_same(before, after) else after
+    return {key: item for key, item in after.items() if not is_same(before.get(key), item)}
 
 
-def same(first: Any, second: Any) -> bool:
+def is_same(first: Any, second: Any) -> bool:
     """Return whether two values are the same in every bit, type and shape."""
     if isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor):
         same_type = first.shape == second.shape and first.dtype == second.dtype

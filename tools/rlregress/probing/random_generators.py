@@ -39,7 +39,7 @@ def restore_states(states: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def restored_states() -> Iterator[None]:
+def restore_states_after() -> Iterator[None]:
     """Restore the states at the end of the block."""
     states = save_states()
     try:
@@ -48,7 +48,7 @@ def restored_states() -> Iterator[None]:
         restore_states(states)
 
 
-def comparable_states() -> dict[str, Any]:
+def read_comparable_states() -> dict[str, Any]:
     """Return the states in a form that can be compared."""
     states = save_states()
     kind, keys, *further = states["numpy"]

@@ -49,7 +49,7 @@ def watch_updates(
 
 
 @contextmanager
-def recorded_update(optimizers: Mapping[str, torch.optim.Optimizer]) -> Iterator[RecordedUpdate]:
+def record_update(optimizers: Mapping[str, torch.optim.Optimizer]) -> Iterator[RecordedUpdate]:
     """Record losses and steps of these optimisers meanwhile."""
     recorded = RecordedUpdate({n: [] for n in optimizers}, {n: [] for n in optimizers}, [])
 

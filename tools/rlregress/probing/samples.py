@@ -14,14 +14,14 @@ from torch.nn import functional
 from rlregress.probing.interface import Minibatch
 
 
-def array(tensor: Any) -> np.ndarray:
+def as_array(tensor: Any) -> np.ndarray:
     """Return a copy of a tensor as an array."""
     return tensor.detach().numpy().copy()
 
 
-def flat(tensor: Any) -> np.ndarray:
+def as_flat_array(tensor: Any) -> np.ndarray:
     """Return a copy of a tensor with one number a row, [n]."""
-    return array(tensor).reshape(-1)
+    return as_array(tensor).reshape(-1)
 
 
 def note_samples(buffer: Any, read: list[Minibatch]) -> None:
@@ -38,12 +38,12 @@ def note_samples(buffer: Any, read: list[Minibatch]) -> None:
         discounts = getattr(data, "discounts", None)
         read.append(
             Minibatch(
-                observations=array(data.observations),
-                actions=array(data.actions),
-                next_observations=array(data.next_observations),
-                rewards=flat(data.rewards),
-                terminated=flat(data.dones).astype(bool),
-                discounts=None if discounts is None else flat(discounts),
+                observations=as_array(data.observations),
+                actions=as_array(data.actions),
+                next_observations=as_array(data.next_observations),
+                rewards=as_flat_array(data.rewards),
+                terminated=as_flat_array(data.dones).astype(bool),
+                discounts=None if discounts is None else as_flat_array(discounts),
             )
         )
         return data
@@ -55,15 +55,15 @@ def note_samples(buffer: Any, read: list[Minibatch]) -> None:
 _LOSSES = ((functional, "mse_loss"), (functional, "smooth_l1_loss"))
 
 
-def _targets_of_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
+def _select_first_network(targets: np.ndarray, rows: int) -> np.ndarray:
     return targets.reshape(-1, rows)[0]
 
 
 @contextmanager
-def noted_targets(
+def note_targets(
     read: list[Minibatch],
     losses: Sequence[tuple[Any, str]] = _LOSSES,
-    of_rows: Callable[[np.ndarray, int], np.ndarray] = _targets_of_first_network,
+    of_rows: Callable[[np.ndarray, int], np.ndarray] = _select_first_network,
 ) -> Iterator[None]:
     """Record the targets of the newest minibatch: numbers that a loss compares its values with.
 
@@ -75,11 +75,11 @@ def noted_targets(
         of_rows: (targets as a loss gets them, number of rows) -> one of each row, [rows].
     """
 
-    def noted(loss: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_loss(loss: Callable[..., Any]) -> Callable[..., Any]:
         def compared(first: Any, second: Any, *arguments: Any, **options: Any) -> Any:
             constant = [tensor for tensor in (first, second) if not tensor.requires_grad]
             if read and read[-1].targets is None and len(constant) == 1:
-                targets = of_rows(array(constant[0]), len(read[-1].observations))
+                targets = of_rows(as_array(constant[0]), len(read[-1].observations))
                 read[-1] = replace(read[-1], targets=targets)
             return loss(first, second, *arguments, **options)
 
@@ -87,6 +87,6 @@ def noted_targets(
 
     with ExitStack() as around:
         for module, name in losses:
-            loss = noted(getattr(module, name))
+            loss = wrap_loss(getattr(module, name))
             around.enter_context(mock.patch.object(module, name, loss))
         yield

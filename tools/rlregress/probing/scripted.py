@@ -53,7 +53,7 @@ class Scripted(gymnasium.Env):
         bounded = spaces.Box(bounds[0], bounds[1], dtype=np.float32)
         self.action_space: Any = spaces.Discrete(discrete) if discrete else bounded
         self._tables = [
-            self._table(script, observation_dimensions, dtype)
+            self._make_table(script, observation_dimensions, dtype)
             for script in (observations, next_observations)
         ]
         shape = self._tables[0].shape[1:]
@@ -67,11 +67,11 @@ class Scripted(gymnasium.Env):
         self.reward = 0.0
 
     @staticmethod
-    def _table(script: Any, dimensions: int, dtype: Any) -> np.ndarray:
+    def _make_table(script: Any, dimensions: int, dtype: Any) -> np.ndarray:
         table = np.atleast_1d(np.asarray(script, dtype=dtype))
         return np.repeat(table[:, None], dimensions, axis=1) if table.ndim == 1 else table
 
-    def _observation(self, table: np.ndarray) -> np.ndarray:
+    def _read_observation(self, table: np.ndarray) -> np.ndarray:
         self.observation = table[self._t % len(table)]
         return self.observation.copy()
 
@@ -82,12 +82,12 @@ class Scripted(gymnasium.Env):
         super().reset(seed=seed)
         if self._restarts:
             self._t = 0
-        return self._observation(self._tables[0]), {}
+        return self._read_observation(self._tables[0]), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Return observation, reward and ends of step t."""
         self.received.append(np.array(action, dtype=np.float64))
-        observation = self._observation(self._tables[1])
+        observation = self._read_observation(self._tables[1])
         terminated, truncated = (bool(ends[self._t % len(ends)]) for ends in self._ends)
         self.reward = float(self._rewards[self._t % len(self._rewards)])
         self._t += 1
@@ -99,7 +99,9 @@ def end_after(steps: int) -> list[float]:
     return [0.0] * (steps - 1) + [1.0]
 
 
-def counting(steps: int, make: Callable[..., Any] = Scripted, **script: Any) -> Any:
+def make_counting_environment(
+    steps: int, make: Callable[..., Any] = Scripted, **script: Any
+) -> Any:
     """Return an environment whose observation is the number of steps done, up to ``steps``.
 
     Args:
@@ -109,7 +111,7 @@ def counting(steps: int, make: Callable[..., Any] = Scripted, **script: Any) -> 
     return make(observations=counted, next_observations=counted + 1.0, **script)
 
 
-def ending_both_ways() -> Scripted:
+def make_ending_environment() -> Scripted:
     """Return an environment that counts steps: three to a truncation, two to a termination."""
     return Scripted(
         observations=[0.0, 1.0, 2.0, 0.0, 1.0],

@@ -18,7 +18,7 @@ import torch
 from rlregress.probing.interface import Passing, Trained
 from rlregress.probing.random_generators import (
     restore_states,
-    restored_states,
+    restore_states_after,
     save_states,
     seed_generators,
 )
@@ -81,13 +81,13 @@ class SeededTraining:
         """Return a function to call with the steps done, and a function that returns the agent."""
         passing = Passing(self.checkpoints)
 
-        def look(steps: int, agent: Callable[[], Trained]) -> None:
-            if passing.at(steps):
+        def pass_agent_on(steps: int, agent: Callable[[], Trained]) -> None:
+            if passing.has_passed(steps):
                 # looking draws nothing that the training would miss
                 with Stream(0).drawn():
                     self.on_agent(steps, agent())
 
-        return look
+        return pass_agent_on
 
 
 class Stream:
@@ -103,7 +103,7 @@ class Stream:
 
         Generators that belong to an object are left alone.
         """
-        with restored_states():
+        with restore_states_after():
             if self._state is None:
                 seed_generators(self._seed)
             else:
@@ -127,7 +127,7 @@ def make_buffer_drawing_from(kind: Any, stream: Stream) -> Any:
     return Sampled
 
 
-def arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
+def as_arrays(state: Mapping[str, Any]) -> Mapping[str, np.ndarray]:
     """Return copies of the tensors of a state dictionary as arrays."""
     return {
         name: tensor.detach().cpu().numpy().copy()

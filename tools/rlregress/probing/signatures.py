@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from rlregress.probing.families import absent, error_text
+from rlregress.probing.families import error_text, is_absent
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+def read_signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
     """Return qualified name -> defaults, and module -> why it could not be read.
 
     A class has the parameters of its constructor and, after a dot, its public constants. Its
@@ -29,8 +29,8 @@ def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[
     unread: dict[str, str] = {}
     for name in modules:
         try:
-            for thing in _public(importlib.import_module(name)):
-                _add(thing, defaults)
+            for thing in _list_public(importlib.import_module(name)):
+                _add_signature(thing, defaults)
         except Exception as error:  # foreign code may raise whatever it likes
             # that a module is not there is a matter of names
             if not (
@@ -40,65 +40,65 @@ def signatures(modules: Sequence[str]) -> tuple[dict[str, dict[str, str]], dict[
     return defaults, unread
 
 
-def _public(module: Any) -> Iterator[Any]:
+def _list_public(module: Any) -> Iterator[Any]:
     """Yield classes and functions of a module, of its own package, that have a public name."""
     package = module.__name__.partition(".")[0]
     for name, thing in vars(module).items():
         defined = str(getattr(thing, "__module__", "")).partition(".")[0]
-        if not name.startswith("_") and defined == package and _called(thing):
+        if not name.startswith("_") and defined == package and _is_callable(thing):
             yield thing
 
 
-def _called(thing: Any) -> bool:
+def _is_callable(thing: Any) -> bool:
     return inspect.isclass(thing) or inspect.isfunction(thing)
 
 
-def _add(thing: Any, by_name: dict[str, dict[str, str]]) -> None:
+def _add_signature(thing: Any, by_name: dict[str, dict[str, str]]) -> None:
     name = f"{thing.__module__}.{thing.__qualname__}"
     if name in by_name:
         return
     if not inspect.isclass(thing):
-        _keep(name, parameters(thing), by_name)
+        _keep_defaults(name, read_defaults(thing), by_name)
         return
-    _keep(name, {**_constructor(thing), **_constants(thing)}, by_name)
+    _keep_defaults(name, {**_read_constructor(thing), **_read_constants(thing)}, by_name)
     for own, member in list(vars(thing).items()):
         function = getattr(member, "__func__", member)
         if inspect.isclass(member) and dataclasses.is_dataclass(member):
-            _keep(f"{name}.{own}", _constructor(member), by_name)
+            _keep_defaults(f"{name}.{own}", _read_constructor(member), by_name)
         elif inspect.isfunction(function) and not own.startswith("_"):
-            _keep(f"{name}.{own}", parameters(function), by_name)
+            _keep_defaults(f"{name}.{own}", read_defaults(function), by_name)
 
 
-def _keep(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
+def _keep_defaults(name: str, defaults: dict[str, str], by_name: dict[str, dict[str, str]]) -> None:
     if defaults:
         by_name[name] = defaults
 
 
-def _constructor(kind: type) -> dict[str, str]:
-    defaults = parameters(kind.__init__) if _defined_with(kind) else {}  # type: ignore[misc]
+def _read_constructor(kind: type) -> dict[str, str]:
+    defaults = read_defaults(kind.__init__) if _has_own_constructor(kind) else {}  # type: ignore[misc]
     if dataclasses.is_dataclass(kind):
         for field in dataclasses.fields(kind):
             if field.default_factory is not dataclasses.MISSING:
-                defaults[field.name] = f"{text_of(field.default_factory)}()"
+                defaults[field.name] = f"{format_value(field.default_factory)}()"
     return defaults
 
 
-def _defined_with(kind: type) -> bool:
+def _has_own_constructor(kind: type) -> bool:
     """Return whether the constructor is defined in the package of the class."""
     first = next((base for base in kind.__mro__ if "__init__" in vars(base)), object)
     return first.__module__.partition(".")[0] == kind.__module__.partition(".")[0]
 
 
-def _constants(kind: type) -> dict[str, str]:
+def _read_constants(kind: type) -> dict[str, str]:
     """Return public constants of a class by their names, each after a dot."""
     return {
-        f".{name}": text_of(value)
+        f".{name}": format_value(value)
         for name, value in vars(kind).items()
         if not name.startswith("_") and isinstance(value, (*_PLAIN, tuple, enum.Enum))
     }
 
 
-def parameters(function: Any) -> dict[str, str]:
+def read_defaults(function: Any) -> dict[str, str]:
     """Return the parameters of a function that have a default, each with its text."""
     signature: inspect.Signature | None = None
     try:
@@ -106,36 +106,38 @@ def parameters(function: Any) -> dict[str, str]:
     except (TypeError, ValueError):  # what is written in C may have none
         return {}
     return {
-        name: text_of(parameter.default)
+        name: format_value(parameter.default)
         for name, parameter in signature.parameters.items()
         if parameter.default is not parameter.empty and name != "self"
     }
 
 
-def text_of(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value as text that is the same in every process: no address, no order of a set."""
     if isinstance(value, enum.Enum):
         return f"{type(value).__qualname__}.{value.name}"
     if isinstance(value, functools.partial):
-        parts = [text_of(value.func), *map(text_of, value.args)]
-        parts += [f"{name}={text_of(argument)}" for name, argument in value.keywords.items()]
+        parts = [format_value(value.func), *map(format_value, value.args)]
+        parts += [f"{name}={format_value(argument)}" for name, argument in value.keywords.items()]
         return f"partial({', '.join(parts)})"
     if inspect.isclass(value) or inspect.isroutine(value):
-        return _qualified(value)
+        return _qualified_name(value)
     if type(value) in (list, tuple):
-        inside = ", ".join(map(text_of, value))
+        inside = ", ".join(map(format_value, value))
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' * (len(value) == 1)})"
     if type(value) in (set, frozenset):
-        return "{" + ", ".join(sorted(map(text_of, value))) + "}"
+        return "{" + ", ".join(sorted(map(format_value, value))) + "}"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{text_of(k)}: {text_of(v)}" for k, v in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{format_value(k)}: {format_value(v)}" for k, v in value.items()) + "}"
+        )
     if isinstance(value, np.generic):
         # NumPy 2 writes the type beside the number
         return repr(value.item())
     return _ADDRESS.sub("", repr(value))
 
 
-def _qualified(value: Any) -> str:
+def _qualified_name(value: Any) -> str:
     # by its package: that a class moves within it changes nothing
     package = str(getattr(value, "__module__", None) or "").partition(".")[0]
     name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
@@ -143,10 +145,10 @@ def _qualified(value: Any) -> str:
 
 
 @functools.lru_cache(maxsize=256)
-def parameters_of(called: Any) -> Mapping[str, inspect.Parameter]:
+def list_parameters(called: Any) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a function or a class, with those that it passes to its base."""
     if not inspect.isclass(called):
-        if absent(called):
+        if is_absent(called):
             called()  # says so
         return inspect.signature(called).parameters
     parameters: dict[str, inspect.Parameter] = {}

@@ -20,42 +20,46 @@ _EDGE = 36
 _CHOICES = 5
 
 
-def _box(kind: Any) -> spaces.Box:
+def _make_box(kind: Any) -> spaces.Box:
     return spaces.Box(-_BOUND, _BOUND, (3,), kind)
 
 
-def _image(*shape: int) -> spaces.Box:
+def _make_image_space(*shape: int) -> spaces.Box:
     return spaces.Box(0, 255, shape, np.uint8)
 
 
-def _actions(kind: Any) -> spaces.Box:
+def _make_action_box(kind: Any) -> spaces.Box:
     low, high = np.array([-2.0, -1.0], kind), np.array([2.0, 3.0], kind)
     return spaces.Box(low, high, dtype=kind)
 
 
 _ACTIONS = {
-    "box": lambda: _actions(np.float32),
-    "float64": lambda: _actions(np.float64),
+    "box": lambda: _make_action_box(np.float32),
+    "float64": lambda: _make_action_box(np.float64),
     "discrete": lambda: spaces.Discrete(3),
     "multi-discrete": lambda: spaces.MultiDiscrete([3, 2]),
     "multi-binary": lambda: spaces.MultiBinary(3),
 }
 _OBSERVATIONS = {
-    "box": lambda: _box(np.float32),
-    "float64": lambda: _box(np.float64),
+    "box": lambda: _make_box(np.float32),
+    "float64": lambda: _make_box(np.float64),
     "integer": lambda: spaces.Box(-100, 100, (3,), np.int64),
     "discrete": lambda: spaces.Discrete(_CHOICES),
     "multi-discrete": lambda: spaces.MultiDiscrete([_CHOICES, 2]),
     "multi-binary": lambda: spaces.MultiBinary(3),
-    "image": lambda: _image(_EDGE, _EDGE, 1),
-    "image-channels-first": lambda: _image(2, _EDGE, _EDGE),
-    "dict": lambda: spaces.Dict({"mode": spaces.Discrete(_CHOICES), "state": _box(np.float32)}),
-    "dict-image": lambda: spaces.Dict({"state": _box(np.float32), "view": _image(_EDGE, _EDGE, 1)}),
+    "image": lambda: _make_image_space(_EDGE, _EDGE, 1),
+    "image-channels-first": lambda: _make_image_space(2, _EDGE, _EDGE),
+    "dict": lambda: spaces.Dict(
+        {"mode": spaces.Discrete(_CHOICES), "state": _make_box(np.float32)}
+    ),
+    "dict-image": lambda: spaces.Dict(
+        {"state": _make_box(np.float32), "view": _make_image_space(_EDGE, _EDGE, 1)}
+    ),
     "goal": lambda: spaces.Dict(
         {
             "achieved_goal": spaces.Box(-_BOUND, _BOUND, (2,), np.float32),
             "desired_goal": spaces.Box(-_BOUND, _BOUND, (2,), np.float32),
-            "observation": _box(np.float32),
+            "observation": _make_box(np.float32),
         }
     ),
 }
@@ -96,16 +100,16 @@ class Ends(gymnasium.Env):
         self._state = self.np_random.uniform(-0.5, 0.5, size=3)
         if self._observations == "goal":
             self._goal = self.np_random.uniform(-1.0, 1.0, size=2).astype(np.float32)
-        return self._observed(), {}
+        return self._make_observation(), {}
 
     def step(self, action: Any) -> Any:
         """Return the next state, a reward that depends on state and action, and flags by turns."""
-        push = self._push(action)
+        push = self._convert_action(action)
         self._t += 1
         self._state = _MIX @ self._state + 0.3 * np.array([push[0], push[1], push.sum()])
         length, terminates, truncates = _ENDS[self._episode % len(_ENDS)]
         ended = self._t >= length
-        observation = self._observed()
+        observation = self._make_observation()
         if self._observations == "goal":
             reward = float(self.compute_reward(observation["achieved_goal"], self._goal, {}))
         else:
@@ -117,7 +121,7 @@ class Ends(gymnasium.Env):
         distance = np.sqrt(np.sum((np.asarray(achieved_goal) - desired_goal) ** 2, axis=-1))
         return -(distance > 0.5).astype(np.float32)
 
-    def _push(self, action: Any) -> Any:
+    def _convert_action(self, action: Any) -> Any:
         numbers = np.asarray(action, dtype=np.float64).reshape(-1)
         if self._actions == "discrete":
             return np.array([numbers[0] - 1.0, 0.0])
@@ -127,7 +131,7 @@ class Ends(gymnasium.Env):
             return np.array([numbers[0] - numbers[1], numbers[2] - 0.5])
         return numbers
 
-    def _observed(self) -> Any:
+    def _make_observation(self) -> Any:
         kind, state = self._observations, np.clip(self._state, -_BOUND, _BOUND)
         bucket = int(np.clip(np.floor(2.0 * state[0] + _CHOICES / 2), 0, _CHOICES - 1))
         if kind == "integer":
@@ -143,9 +147,11 @@ class Ends(gymnasium.Env):
         numbers = state.astype(np.float64 if kind == "float64" else np.float32)
         if not isinstance(self.observation_space, spaces.Dict):
             return numbers
-        return {name: self._entry(name, numbers, bucket) for name in self.observation_space.spaces}
+        return {
+            name: self._make_entry(name, numbers, bucket) for name in self.observation_space.spaces
+        }
 
-    def _entry(self, name: str, numbers: Any, bucket: int) -> Any:
+    def _make_entry(self, name: str, numbers: Any, bucket: int) -> Any:
         entries: dict[str, Any] = {
             "achieved_goal": numbers[:2],
             "desired_goal": self._goal,

@@ -48,4 +48,4 @@ class GeneratedCalls:
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Mapping[str, Any]:
         """Make all calls, and return their results by name."""
         del make_env
-        return importlib.import_module(self.module).TABLES.use(self.part, seed)
+        return importlib.import_module(self.module).TABLES.call_part(self.part, seed)

@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 
-from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.recorded_update import record_update
 
 _DISTANCES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 
 
 @contextmanager
-def before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> Iterator[None]:
+def call_before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> Iterator[None]:
     """Call ``look`` before every step of an optimiser, gradients in place."""
     handle = optimizer.register_step_pre_hook(lambda *_: look())
     try:
@@ -23,16 +23,16 @@ def before_steps(optimizer: torch.optim.Optimizer, look: Callable[[], None]) -> 
         handle.remove()
 
 
-def losses_of_update(
+def run_and_record_losses(
     update: Callable[[], Any], optimizers: Mapping[str, torch.optim.Optimizer]
 ) -> dict[str, list[float]]:
     """Run an update; per optimiser the loss that each of its steps follows, in order."""
-    with recorded_update(optimizers) as recorded:
+    with record_update(optimizers) as recorded:
         update()
     return recorded.losses
 
 
-def regression_target(update: Callable[[], Any]) -> float:
+def run_and_find_target(update: Callable[[], Any]) -> float:
     """Run an update; the number that predictions are compared with by a distance function.
 
     Raises:
@@ -41,7 +41,7 @@ def regression_target(update: Callable[[], Any]) -> float:
     """
     recorded: list[torch.Tensor] = []
 
-    def watch(distance: Callable[..., Any]) -> Callable[..., Any]:
+    def wrap_distance(distance: Callable[..., Any]) -> Callable[..., Any]:
         def recording(
             input: torch.Tensor, target: torch.Tensor, *arguments: Any, **keywords: Any
         ) -> Any:
@@ -55,7 +55,7 @@ def regression_target(update: Callable[[], Any]) -> float:
     originals = {name: getattr(functional, name) for name in _DISTANCES}
     try:
         for name, distance in originals.items():
-            setattr(functional, name, watch(distance))
+            setattr(functional, name, wrap_distance(distance))
         update()
     finally:
         for name, distance in originals.items():
@@ -68,7 +68,7 @@ def regression_target(update: Callable[[], Any]) -> float:
     return numbers[0]
 
 
-def only(numbers: list[float]) -> float:
+def require_one_number(numbers: list[float]) -> float:
     """Return the one number of a list; raise RuntimeError if there are more or none."""
     if len(numbers) != 1:
         raise RuntimeError(f"expected one step of the optimiser, saw {len(numbers)}")

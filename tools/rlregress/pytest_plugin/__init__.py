@@ -38,7 +38,7 @@ from rlregress import frameworks, missing_packages, progress, suite
 from rlregress.catalogue import registry, requested_names
 from rlregress.catalogue.implementation import Implementation, list_implementations, load_documented
 from rlregress.check_options import CheckOptions
-from rlregress.errors import UserError, nearest, refuse_empty, warn_in_words
+from rlregress.errors import UserError, refuse_empty, suggest_names, warn_in_words
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import process_tree
 from rlregress.inside.run_record import check_writable
@@ -74,7 +74,7 @@ _REPLAYS = pytest.StashKey[str]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of the suite."""
-    suite_options.add(parser)
+    suite_options.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -82,7 +82,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # a conftest.py that pytest --pyargs finds is loaded after the session has begun
     _CONFIG["config"] = config
     config.addinivalue_line("markers", "detail(id): the detail of the catalogue that is asserted")
-    selectable = config.stash[_SELECTABLE] = subjects.selectable_names()
+    selectable = config.stash[_SELECTABLE] = subjects.list_selectable_names()
     for name in sorted(selectable):
         config.addinivalue_line("markers", f"{name}: a framework, an algorithm or a family")
     config.addinivalue_line(
@@ -92,7 +92,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", f"{_WITHOUT_CELLS}: also of (these) algorithms that no cell trains"
     )
     config.addinivalue_line("markers", f"{subjects.NIGHTLY}: takes longer than a contributor waits")
-    if suite.installed() and str(suite.root()) not in sys.path:
+    if suite.is_installed() and str(suite.root()) not in sys.path:
         # tests import shared modules of their folders; a checkout has pythonpath in pyproject.toml
         sys.path.insert(0, str(suite.root()))
     config.stash[_COLLECTED] = []
@@ -104,7 +104,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # pytest's own temporary folders stay: users inspect files of failed tests
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
         temporary = ExitStack()
-        temporary.enter_context(process_tree.temporary_folder())
+        temporary.enter_context(process_tree.own_temporary_files())
         config.add_cleanup(temporary.close)
         config.stash[_REPLAYS] = tempfile.mkdtemp(prefix="replays-")
     config.stash[_PROGRESS] = displays = ExitStack()
@@ -127,27 +127,27 @@ def pytest_configure(config: pytest.Config) -> None:
         for adapter in map(frameworks.get, frameworks.names()):
             if adapter.framework.checkout and config.getoption(f"--{adapter.name}"):
                 frameworks.use_checkout(adapter, config.getoption(f"--{adapter.name}"))
-        for requested in requested_names.find_adapters(_names(config, "--framework")):
+        for requested in requested_names.find_adapters(_read_names(config, "--framework")):
             load_documented(requested)
-        for name in _names(config, "--framework"):
+        for name in _read_names(config, "--framework"):
             frameworks.get(name).code.versions()
         load_budget(config.getoption("--budget"))
-        requested_names.find_detail_ids(_names(config, "--detail"))
+        requested_names.find_detail_ids(_read_names(config, "--detail"))
         if any(
             config.getoption(name) != default
             for name, default in suite_options.OF_TRAININGS.items()
         ):
             with suppress(missing_packages.MissingPackage):  # its tests are skipped
-                session_of(config)
+                open_session_of(config)
         if config.getoption("--evidence"):
             check_writable(Path(config.getoption("--evidence")).parent, "the evidence")
         if config.getoption("--rlregress-report"):
             check_writable(Path(config.getoption("--rlregress-report")), "the report")
         known_algorithms = requested_names.list_algorithms() | requested_names.list_behavior_only()
-        for algorithm in _names(config, "--algorithm"):
+        for algorithm in _read_names(config, "--algorithm"):
             if algorithm not in known_algorithms:
                 raise UserError(
-                    f"unknown algorithm '{algorithm}'; {nearest(algorithm, known_algorithms)}"
+                    f"unknown algorithm '{algorithm}'; {suggest_names(algorithm, known_algorithms)}"
                 )
     except UserError as error:
         raise pytest.UsageError(str(error)) from None
@@ -177,7 +177,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     def write_harmless(text: str, *, flush: bool = False, **markup: bool) -> None:
         # pytest itself begins lines anew with "\r", and colours sources
         safe = "\r".join(
-            harmless.terminal(part, colours=writer.hasmarkup) for part in text.split("\r")
+            harmless.escape_for_terminal(part, colours=writer.hasmarkup)
+            for part in text.split("\r")
         )
         write(safe, flush=flush, **markup)
 
@@ -188,7 +189,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     """Return frameworks with folders, and excluded cells of a study with reasons."""
     lines = []
     with suppress(pytest.Collector.CollectError):
-        for adapter in _adapters(config):
+        for adapter in _select_adapters(config):
             versions = ", ".join(
                 f"{name} {version}" for name, version in adapter.code.versions().items()
             )
@@ -199,45 +200,47 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
 
         lines += [
             f"left out: {sentence}"
-            for sentence in cell_selection.describe_exclusions(_selection(config))
+            for sentence in cell_selection.describe_exclusions(_make_selection(config))
         ]
     return lines
 
 
-def _names(config: pytest.Config, option: str) -> list[str]:
+def _read_names(config: pytest.Config, option: str) -> list[str]:
     return requested_names.split_names(option, config.getoption(option))
 
 
-def _adapters(config: pytest.Config) -> list[Adapter]:
+def _select_adapters(config: pytest.Config) -> list[Adapter]:
     """Return the frameworks that the options select, found once per process."""
     if _ADAPTERS not in config.stash:
         try:
-            config.stash[_ADAPTERS] = requested_names.find_adapters(_names(config, "--framework"))
+            config.stash[_ADAPTERS] = requested_names.find_adapters(
+                _read_names(config, "--framework")
+            )
         except UserError as error:
             raise pytest.Collector.CollectError(str(error)) from None
     return config.stash[_ADAPTERS]
 
 
-def _selection(config: pytest.Config) -> Selection:
+def _make_selection(config: pytest.Config) -> Selection:
     from rlregress.check.cell_selection import Selection
 
     return Selection(
         budget=config.getoption("--budget"),
-        frameworks=_names(config, "--framework"),
-        algorithms=_names(config, "--algorithm"),
-        environments=_names(config, "--environment"),
+        frameworks=_read_names(config, "--framework"),
+        algorithms=_read_names(config, "--algorithm"),
+        environments=_read_names(config, "--environment"),
         cells=config.getoption("--cells"),
         hyperparameters=config.getoption("--hyperparameters"),
     )
 
 
-def session_of(config: pytest.Config) -> Session:
+def open_session_of(config: pytest.Config) -> Session:
     """Return the trainings that the options select, opened once; UserError if there are none."""
     if _SESSION not in config.stash:
         from rlregress.check.session import Session
 
         config.stash[_SESSION] = Session(
-            _selection(config),
+            _make_selection(config),
             config.getoption("--seeds"),
             config.getoption("--store"),
             alpha=config.getoption("--alpha"),
@@ -266,12 +269,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "framework" in names:
         _parametrize_frameworks(metafunc)
     if "implementation" in names:
-        selected = _implementations(metafunc)
+        selected = _list_implementations(metafunc)
         metafunc.parametrize("implementation", selected, ids=[i.name for i in selected])
     if not {"training", "replayed_cell", *subjects.JUDGED} & set(names):
         return
     try:
-        session = session_of(metafunc.config)
+        session = open_session_of(metafunc.config)
     except missing_packages.MissingPackage as error:
         pytest.skip(str(error), allow_module_level=True)
     except UserError as error:
@@ -305,11 +308,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
-    adapters = _adapters(metafunc.config)
+    adapters = _select_adapters(metafunc.config)
     if "algorithm" not in metafunc.fixturenames:
         metafunc.parametrize("framework", adapters, ids=[a.full_name for a in adapters])
         return
-    names = _names(metafunc.config, "--algorithm")
+    names = _read_names(metafunc.config, "--algorithm")
     if "stored_kind" in metafunc.fixturenames:
         _parametrize_stored_kinds(metafunc, adapters, names)
         return
@@ -317,7 +320,10 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     pairs = [
         (adapter, algorithm)
         for adapter in adapters
-        for algorithm in (*adapter.framework.algorithms, *_without_cells(adapter, marker))
+        for algorithm in (
+            *adapter.framework.algorithms,
+            *_algorithms_without_cells(adapter, marker),
+        )
         if not names or algorithm in names
     ]
     metafunc.parametrize(
@@ -327,7 +333,7 @@ def _parametrize_frameworks(metafunc: pytest.Metafunc) -> None:
     )
 
 
-def _without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
+def _algorithms_without_cells(adapter: Adapter, mark: pytest.Mark | None) -> Sequence[str]:
     """Return the algorithms without cells that a mark selects: all, or those that it names."""
     if mark is None:
         return ()
@@ -355,7 +361,7 @@ def _parametrize_stored_kinds(
     )
 
 
-def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
+def _list_implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
     markers = list(metafunc.definition.iter_markers("detail"))
     if len(markers) > 1 or any(len(marker.args) != 1 for marker in markers):
         raise pytest.UsageError(
@@ -367,7 +373,7 @@ def _implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
         return [
             implementation
             for id in ids
-            for adapter in _adapters(metafunc.config)
+            for adapter in _select_adapters(metafunc.config)
             for implementation in list_implementations(adapter, id)
         ]
     except UserError as error:
@@ -389,7 +395,7 @@ def evidence(request: pytest.FixtureRequest) -> Callable[..., None]:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Mark an item by its subject, for -m "sac and not slow"."""
     if not subjects.is_empty(item):
-        for name in sorted(subjects.marks_of(item, item.config.stash[_SELECTABLE])):
+        for name in sorted(subjects.list_marks(item, item.config.stash[_SELECTABLE])):
             item.add_marker(name)
 
 
@@ -399,8 +405,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     That is a framework, and of trainings what is judged.
     """
     empty = {item for item in items if subjects.is_empty(item)}
-    details = requested_names.find_detail_ids(_names(config, "--detail"))
-    excluded = requested_names.excluded_families(_names(config, "--algorithm"))
+    details = requested_names.find_detail_ids(_read_names(config, "--detail"))
+    excluded = requested_names.excluded_families(_read_names(config, "--algorithm"))
     left_out = [
         item
         for item in items
@@ -422,7 +428,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         subject = subjects.framework_of(item)
         if subject:
             item.user_properties.append(("framework", subject))
-        judged = subjects.judgement_of(item)
+        judged = subjects.judged_subject(item)
         if judged is not None:
             item.user_properties.append(judged)
 
@@ -436,9 +442,9 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
         from rlregress.check.tier_progress import TiersProgress
 
         tiers = config.stash[_TIERS] = TiersProgress(
-            progress.stored_durations(),
-            _processes(config),
-            lambda: _runs(config) if trains else (0, 0, 0.0, False),
+            progress.read_durations(),
+            _count_processes(config),
+            lambda: _state_of_trainings(config) if trains else (0, 0, 0.0, False),
             lambda line: _write_line(config, line),
             config.stash[_STARTED],
         )
@@ -450,21 +456,21 @@ def _start_progress(config: pytest.Config, tests: Sequence[str]) -> None:
     config.stash[_TIERS].start_tests(tests)
 
 
-def _processes(config: pytest.Config) -> int:
+def _count_processes(config: pytest.Config) -> int:
     return getattr(config.option, "numprocesses", None) or 1
 
 
-def _runs(config: pytest.Config) -> tuple[int, int, float, bool]:
+def _state_of_trainings(config: pytest.Config) -> tuple[int, int, float, bool]:
     """Return the state of the trainings, as ``runs`` of ``TiersProgress``."""
     from rlregress.check import judging
 
     entries = config.stash[_COLLECTED]
-    session = session_of(config).without_cells(evidence_file.list_reproduced_cells(entries))
+    session = open_session_of(config).without_cells(evidence_file.list_reproduced_cells(entries))
     most, finished = session.max_runs, evidence_file.collect_replays(entries)
     pending = {cell: replay for cell, replay in session.replays.items() if cell.id not in finished}
     expected = [cell.id for cell, replay in pending.items() if replay.expects_same_numbers]
     measured = evidence_file.list_trained_runs(entries)
-    start = progress.stored_durations().start
+    start = progress.read_durations().start
     replays = sum(start + replay.run.time.cpu_seconds for replay in pending.values())
     seconds_left = judging.seconds_to_do(session.without_cells(expected), measured) + replays
     return sum("record" in entry for entry in entries), most, seconds_left, bool(measured)
@@ -553,7 +559,7 @@ def pytest_runtest_makereport(
 
         code = ""
         if implementation is not None:
-            code = places.locate_line_at_fault(implementation, _variant(implementation))
+            code = places.locate_line_at_fault(implementation, _variant_found(implementation))
         if code:
             report.sections.append(("deciding code", code))
             report.user_properties.append(("code", code))
@@ -570,11 +576,11 @@ def _name_line_at_fault(error: BaseException, implementation: Implementation) ->
     from rlregress.faults import places
 
     first, *further = str(error).splitlines() or [""]
-    lines = places.describe_lines_at_fault(implementation, _variant(implementation))
+    lines = places.describe_lines_at_fault(implementation, _variant_found(implementation))
     error.args = ("\n".join([first, *(f"  {line}" for line in lines), *further]),)
 
 
-def _variant(implementation: Implementation) -> str | None:
+def _variant_found(implementation: Implementation) -> str | None:
     """Return the variant that a test has found, if any."""
     judged = implementation.judgements
     return judged[-1].variant if judged else None
@@ -600,9 +606,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if _TIERS in config.stash:
         config.stash[_TIERS].done(entry)
     if "record" in entry and not is_xdist_worker(config):
-        done, most, seconds_left, _ = _runs(config)
+        done, most, seconds_left, _ = _state_of_trainings(config)
         _write_line(
-            config, terminal.training_line(entry, done, most, seconds_left / _processes(config))
+            config,
+            terminal.training_line(entry, done, most, seconds_left / _count_processes(config)),
         )
 
 
@@ -616,18 +623,18 @@ def pytest_keyboard_interrupt() -> None:
     _CONFIG["config"].stash[_INTERRUPTED] = True
 
 
-def _details_lines(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
+def _describe_details(config: pytest.Config, entries: list[dict[str, Any]]) -> Iterator[str]:
     """Describe how many details were checked, for each framework with probed details."""
     if is_xdist_worker(config) or not any("detail" in entry for entry in entries):
         return
-    by = " ".join(_selected_by(config, "--detail", "-k", "-m", "--deselect"))
-    for adapter in _adapters(config):
-        probes = requested_names.list_probes(adapter, _names(config, "--algorithm"))
+    by = " ".join(_list_selecting_options(config, "--detail", "-k", "-m", "--deselect"))
+    for adapter in _select_adapters(config):
+        probes = requested_names.list_probes(adapter, _read_names(config, "--algorithm"))
         missing = requested_names.describe_not_probed(
             probes, evidence_file.list_answered_details(entries, adapter.full_name)
         )
         details = len({id for id, _ in probes})
-        yield f"{adapter.full_name}: {words.details_probed(details, missing, by)}"
+        yield f"{adapter.full_name}: {words.describe_details(details, missing, by)}"
 
 
 def _group_failures(entries: list[dict[str, Any]]) -> Iterator[str]:
@@ -645,7 +652,7 @@ def _group_failures(entries: list[dict[str, Any]]) -> Iterator[str]:
             yield f"  {id}: {tests}{f'; {code}' if code else ''}"
 
 
-def _selected_by(config: pytest.Config, *only: str) -> list[str]:
+def _list_selecting_options(config: pytest.Config, *only: str) -> list[str]:
     """Return the options that selected tests, with their values.
 
     Args:
@@ -663,28 +670,30 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
     """Print the verdicts below pytest's own lines; write the evidence and the report."""
     entries = config.stash[_COLLECTED]
     if exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
-        selection = _selected_by(config)
+        selection = _list_selecting_options(config)
         text = (
-            terminal.nothing_left(selection)
+            terminal.suggest_for_nothing_left(selection)
             if selection
-            else terminal.nothing_collected(config.args)
+            else terminal.suggest_for_nothing_collected(config.args)
         )
         terminalreporter.write_line(text)
     if config.stash.get(_INTERRUPTED, False) and _SESSION in config.stash:
-        terminalreporter.write_line(terminal.interrupted(session_of(config).store.folder))
-    for line in (*_details_lines(config, entries), *_group_failures(entries)):
+        terminalreporter.write_line(
+            terminal.describe_interrupted(open_session_of(config).store.folder)
+        )
+    for line in (*_describe_details(config, entries), *_group_failures(entries)):
         terminalreporter.write_line(line)
     for line in terminal.verdict_lines(evidence_file.collect_verdicts(entries)):
         terminalreporter.write_line(line)
-    for line in words.replays(evidence_file.collect_replays(entries)):
+    for line in words.describe_replays(evidence_file.collect_replays(entries)):
         terminalreporter.write_line(line)
-    for line in words.not_judged(evidence_file.collect_not_judged(entries)):
+    for line in words.describe_not_judged(evidence_file.collect_not_judged(entries)):
         terminalreporter.write_line(line)
     for name, kinds in evidence_file.collect_not_loaded(entries).items():
-        for line in words.not_loaded(kinds):
+        for line in words.describe_not_loaded(kinds):
             terminalreporter.write_line(f"{name}: {line}")
     for name, kinds in evidence_file.collect_old_files(entries).items():
-        for line in words.old_files(kinds):
+        for line in words.describe_old_files(kinds):
             terminalreporter.write_line(f"{name}: {line}")
     if measured := evidence_file.collect_throughput(entries):
         from rlregress.report import throughput_text
@@ -701,26 +710,26 @@ def pytest_terminal_summary(terminalreporter: Any, exitstatus: int, config: pyte
         from rlregress.report import check_report
 
         folder = Path(config.getoption("--rlregress-report"))
-        result = _result(config, entries)
+        result = _make_result(config, entries)
         report_files.write(result, entries, folder)
         for line in check_report.verdict_lines(result):
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"report: {folder}")
 
 
-def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult:
+def _make_result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult:
     """Return the result of a check for any session of pytest."""
     from rlregress.check import cell_selection, check_run, report_data
 
-    algorithms = _names(config, "--algorithm")
+    algorithms = _read_names(config, "--algorithm")
     # all details of the algorithms count: those that -k and -m leave out are reported as missing
     probes = {
         adapter.full_name: requested_names.list_probes(adapter, algorithms)
-        for adapter in _adapters(config)
+        for adapter in _select_adapters(config)
     }
     # under xdist only the workers have opened the session
     trained = any(entry["tier"] == "performance" for entry in entries)
-    session = session_of(config) if trained else None
+    session = open_session_of(config) if trained else None
     seconds = time.monotonic() - config.stash[_STARTED]
     info = check_run.SessionInfo(
         config.getoption("--alpha"),
@@ -728,7 +737,7 @@ def _result(config: pytest.Config, entries: list[dict[str, Any]]) -> CheckResult
         report_data.format_time(seconds),
         shlex.join(["pytest", *map(str, config.invocation_params.args)]),
     )
-    lacking = cell_selection.cells_without_package(_selection(config)) if trained else {}
+    lacking = cell_selection.cells_without_package(_make_selection(config)) if trained else {}
     return check_run.build_result(
-        _adapters(config), session, entries, probes, info, seconds, lacking
+        _select_adapters(config), session, entries, probes, info, seconds, lacking
     )

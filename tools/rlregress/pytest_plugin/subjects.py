@@ -70,7 +70,7 @@ class JudgedSubject:
 
     def verdict(self) -> Verdict:
         """Return the verdict, judged with the whole session as one family."""
-        verdicts = _verdicts(self.session.without_reproduced_cells)
+        verdicts = _judge_session(self.session.without_reproduced_cells)
         if self.name not in verdicts:
             pytest.skip(f"no fresh seeds: replays of {self.name} have the stored numbers")
         return verdicts[self.name]
@@ -82,7 +82,7 @@ class JudgedSubject:
 
     def diagnostics(self) -> dict[str, Verdict]:
         """Return the verdicts on what the framework logs for the same cell or group, by name."""
-        all_verdicts = _verdicts(self.session.without_reproduced_cells)
+        all_verdicts = _judge_session(self.session.without_reproduced_cells)
         names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
         return {name: all_verdicts[name] for name in names if name in all_verdicts}
 
@@ -93,7 +93,7 @@ class JudgedSubject:
 
 
 @cache
-def _verdicts(session: Session) -> dict[str, Verdict]:
+def _judge_session(session: Session) -> dict[str, Verdict]:
     from rlregress.check.judging import train_and_judge
 
     return train_and_judge(session)
@@ -134,7 +134,7 @@ def is_empty(item: pytest.Item) -> bool:
     )
 
 
-def judgement_of(item: pytest.Item) -> tuple[str, str] | None:
+def judged_subject(item: pytest.Item) -> tuple[str, str] | None:
     """Return what a test trains or judges: one of ``evidence.JUDGED``, and its name."""
     params = parameters(item)
     if "training" in params:
@@ -154,13 +154,13 @@ def detail_of_item(item: pytest.Item) -> str:
     return params["claim"].subject if "claim" in params else ""
 
 
-def selectable_names() -> set[str]:
+def list_selectable_names() -> set[str]:
     """Return the names that -m accepts: frameworks, algorithms, and families of details."""
     families = {detail.family for detail in registry.all_details()}
     return {*frameworks.names(), *requested_names.list_algorithms(), *families}
 
 
-def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:
+def list_marks(item: pytest.Item, selectable: set[str]) -> set[str]:
     """Return the names by which -m selects an item besides its markers."""
     params = parameters(item)
     algorithm = params.get("algorithm", detail_of_item(item).partition(".")[0])
@@ -170,7 +170,7 @@ def marks_of(item: pytest.Item, selectable: set[str]) -> set[str]:
         if isinstance(judged := params.get(name), JudgedSubject):
             algorithm = judged.session.find_algorithm(judged.name)
     marks = {framework_of(item).partition("@")[0], algorithm} & selectable
-    slow = "training" in params or judgement_of(item) or item.get_closest_marker(NIGHTLY)
+    slow = "training" in params or judged_subject(item) or item.get_closest_marker(NIGHTLY)
     return marks | ({SLOW} if slow else set())
 
 

@@ -39,12 +39,15 @@ NAMING = (
 )  # fmt: skip
 
 
-def add(parser: pytest.Parser) -> None:
+def add_options(parser: pytest.Parser) -> None:
     """Add the options of the suite to pytest."""
     group = parser.getgroup("rlregress", "regression tests of reinforcement-learning frameworks")
     for name, (declared, usual) in _SHARED.items():
         default = _DEFAULTS.get(name, usual)
-        how: dict[str, Any] = {"default": default, "help": _help(declared.help, default, usual)}
+        how: dict[str, Any] = {
+            "default": default,
+            "help": _help_text(declared.help, default, usual),
+        }
         if isinstance(default, bool):
             how["action"] = "store_true"
         else:
@@ -88,6 +91,6 @@ def add(parser: pytest.Parser) -> None:
     )
 
 
-def _help(text: str, default: Any, usual: Any) -> str:
+def _help_text(text: str, default: Any, usual: Any) -> str:
     text = f"{text[0].lower()}{text[1:].rstrip('.')}"
     return text if default == usual else f"{text} ({default})"

@@ -23,7 +23,7 @@ def lines(result: Bisected) -> list[str]:
         apart_text = ", ".join(name for name, its in result.apart if its == rows)
         text.append(f"checked with {rows}: {apart_text}")
     for step in result.steps:
-        text += ["", *_step(step)]
+        text += ["", *_describe_step(step)]
     count_text = words.count_words(result.candidates, "version")
     if result.checked > result.candidates:
         # sets of packages were checked as well, and count as versions
@@ -32,15 +32,15 @@ def lines(result: Bisected) -> list[str]:
         text += ["", f"checked {result.checked} of {count_text}"]
     if result.verdict == SAME and result.why:
         text.append(f"it failed in both: {result.why}")
-    return [*text, answer(result)]
+    return [*text, last_line(result)]
 
 
-def _step(step: ChangedAt) -> list[str]:
+def _describe_step(step: ChangedAt) -> list[str]:
     date = f" ({step.date})" if step.date else ""
-    text = [f"{_named(step, step.old)} -> {_named(step, step.new)}{date}"]
+    text = [f"{_name_version(step, step.old)} -> {_name_version(step, step.new)}{date}"]
     if step.back:
         text.append(
-            f"  going back, as OLD is the newer version: {_named(step, step.old)} brought it"
+            f"  going back, as OLD is the newer version: {_name_version(step, step.old)} brought it"
         )
     text.append(f"  before: {step.values[0]}")
     text.append(f"  after: {step.values[1]}")
@@ -65,20 +65,20 @@ def _step(step: ChangedAt) -> list[str]:
     return text
 
 
-def _named(step: ChangedAt, version: str) -> str:
+def _name_version(step: ChangedAt, version: str) -> str:
     return f"{step.package} {version}" if step.package else version
 
 
-def answer(result: Bisected) -> str:
+def last_line(result: Bisected) -> str:
     """Return the last line: the first version with the change."""
     if result.verdict == SAME:
         ending = ", of what was searched" if result.unsearched else ""
         return f"no difference: {result.symptom} is the same in both versions{ending}"
     answers = []
     for step in result.steps:
-        name = _named(step, step.new)
+        name = _name_version(step, step.new)
         if step.between or step.apart:
-            answers.append(f"after {_named(step, step.old)} and up to {name}")
+            answers.append(f"after {_name_version(step, step.old)} and up to {name}")
         else:
             answers.append(name)
     if len(result.together) > 1:

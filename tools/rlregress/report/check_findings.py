@@ -10,12 +10,19 @@ from rlregress.model.check_result import CheckResult, FrameworkOutcome
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.replay_result import DIFFERS
 from rlregress.model.verdict import IMPROVED, MOVED, REGRESSED
-from rlregress.report.upgrade_findings import ERROR, NOTICE, WARNING, Finding, below, ordered
+from rlregress.report.upgrade_findings import (
+    ERROR,
+    NOTICE,
+    WARNING,
+    Finding,
+    path_below,
+    sort_findings,
+)
 
 _LEVELS = {REGRESSED: ERROR, IMPROVED: NOTICE, MOVED: NOTICE}
 
 
-def findings(result: CheckResult, top: Path) -> list[Finding]:
+def list_findings(result: CheckResult, top: Path) -> list[Finding]:
     """Return every deviation, regression and failure, the worst first.
 
     The place of a detail is the line that decides it, where the framework lies in the repository.
@@ -30,12 +37,12 @@ def findings(result: CheckResult, top: Path) -> list[Finding]:
             f"{deviation.framework}: {deviation.id} is not done as documented",
             f"documented: {variant_words(*deviation.documented)}, found: "
             f"{variant_words(*deviation.found)} [{deviation.scope}]",
-            *_place(deviation.path, deviation.line, top),
+            *_place_below(deviation.path, deviation.line, top),
         )
         for deviation in result.report_data.deviations
     ]
     for outcome in result.outcomes:
-        result_findings += _outcome_findings(outcome)
+        result_findings += _list_outcome_findings(outcome)
     result_findings += [
         Finding(WARNING, "suite", "the suite itself failed", _first_line(failure))
         for failure in result.broken
@@ -43,15 +50,15 @@ def findings(result: CheckResult, top: Path) -> list[Finding]:
     if result.unjudged:
         text = f"{len(result.unjudged)}: {', '.join(result.unjudged[:5])}"
         result_findings.append(Finding(WARNING, "unjudged", "no verdict was reached", text))
-    return ordered(result_findings)
+    return sort_findings(result_findings)
 
 
-def _place(path: Path | None, line: int, top: Path) -> tuple[str, int]:
-    file = below(path, top) if path is not None else ""
+def _place_below(path: Path | None, line: int, top: Path) -> tuple[str, int]:
+    file = path_below(path, top) if path is not None else ""
     return (file, line) if file else ("", 1)
 
 
-def _outcome_findings(outcome: FrameworkOutcome) -> Iterable[Finding]:
+def _list_outcome_findings(outcome: FrameworkOutcome) -> Iterable[Finding]:
     for failure in outcome.failed_tests:
         name = failure["test"].rpartition("::")[2]
         yield Finding(ERROR, "test", f"{outcome.framework}: {name} failed", _first_line(failure))

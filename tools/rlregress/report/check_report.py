@@ -60,7 +60,7 @@ def as_json(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def meaning(outcome: FrameworkOutcome) -> str:
+def describe_verdict(outcome: FrameworkOutcome) -> str:
     """Return the meaning of a framework's verdict, in words."""
     if outcome.has_no_verdicts:
         return UNJUDGED_BUDGET
@@ -74,16 +74,19 @@ def verdict_lines(result: CheckResult) -> list[str]:
     lines = []
     for outcome in result.outcomes:
         missing = (
-            words.details_probed(outcome.details, outcome.not_asked) if outcome.not_asked else ""
+            words.describe_details(outcome.details, outcome.not_asked) if outcome.not_asked else ""
         )
         coverage = result.report_data.coverage.get(outcome.framework, AlgorithmCoverage())
         lacking = "; ".join(
-            (*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded))
+            (
+                *words.describe_lacking(outcome.lacking),
+                *words.describe_not_loaded(outcome.not_loaded),
+            )
         )
         numbers = OTHER_NUMBERS if outcome.has_other_numbers else ""
         holds = numbers if outcome.verdict == HOLDS else ""
         text = "; ".join(
-            filter(None, (holds, lacking, missing, words.algorithm_coverage(coverage)))
+            filter(None, (holds, lacking, missing, words.describe_algorithm_coverage(coverage)))
         )
         why = f" ({text})" if text else ""
         lines.append(f"verdict {outcome.framework}: {outcome.verdict}{why}")

@@ -41,16 +41,18 @@ def format_annotations(findings: Sequence[Finding]) -> list[str]:
     for level in LEVELS:
         same_level = [finding for finding in findings if finding.level == level]
         shown = same_level if len(same_level) <= MOST else same_level[: MOST - 1]
-        lines += [_annotation(finding) for finding in shown]
+        lines += [_format_annotation(finding) for finding in shown]
         if shown != same_level:
             text = f"{len(same_level) - len(shown)} more are in the report"
-            lines.append(_annotation(Finding(level, "", "rlregress", text)))
+            lines.append(_format_annotation(Finding(level, "", "rlregress", text)))
     return lines
 
 
-def _annotation(finding: Finding) -> str:
+def _format_annotation(finding: Finding) -> str:
     place = {"file": finding.file, "line": str(finding.line)} if finding.file else {}
-    return harmless.workflow(finding.level, {**place, "title": finding.title}, finding.message)
+    return harmless.format_workflow_command(
+        finding.level, {**place, "title": finding.title}, finding.message
+    )
 
 
 def _fingerprint(finding: Finding) -> str:
@@ -68,7 +70,7 @@ def build_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
             "level": _SARIF_LEVELS[finding.level],
             "message": {"text": f"{finding.title}: {finding.message}"},
             "partialFingerprints": {"rlregress/v1": _fingerprint(finding)},
-            "locations": [_location(finding)] if finding.file else [],
+            "locations": [_sarif_location(finding)] if finding.file else [],
         }
         for finding in findings
     ]
@@ -79,13 +81,13 @@ def build_sarif(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def _location(finding: Finding) -> dict[str, Any]:
+def _sarif_location(finding: Finding) -> dict[str, Any]:
     place = {"uri": quote(finding.file), "uriBaseId": "%SRCROOT%"}
     region = {"startLine": finding.line}
     return {"physicalLocation": {"artifactLocation": place, "region": region}}
 
 
-def comment(mark: str, brief: Sequence[str], text: str) -> str:
+def make_comment(mark: str, brief: Sequence[str], text: str) -> str:
     """Return a comment for a pull request. Its mark lets the next comment overwrite it.
 
     Args:
@@ -93,18 +95,18 @@ def comment(mark: str, brief: Sequence[str], text: str) -> str:
         brief: the short summary, the verdict first.
         text: the report, which the comment folds.
     """
-    safe = [harmless.markdown(harmless.line(line)) for line in brief]
+    safe = [harmless.escape_markdown(harmless.escape_line(line)) for line in brief]
     head = [mark, f"### {safe[0]}", "", *(f"- {line}" for line in safe[1:]), ""]
     fold, end = "<details><summary>Report</summary>\n\n", "\n</details>\n"
     room = COMMENT - len("\n".join(head)) - len(fold) - len(end)
-    return "\n".join(head) + fold + cut_text(harmless.markdown(text), room, len) + end
+    return "\n".join(head) + fold + cut_text(harmless.escape_markdown(text), room, len) + end
 
 
-def _bytes(text: str) -> int:
+def _count_bytes(text: str) -> int:
     return len(text.encode())
 
 
-def cut_text(text: str, room: int, measure: Callable[[str], int] = _bytes) -> str:
+def cut_text(text: str, room: int, measure: Callable[[str], int] = _count_bytes) -> str:
     """Return a text, cut after the last line that fits, with a note on its length.
 
     Args:
@@ -124,7 +126,7 @@ def cut_text(text: str, room: int, measure: Callable[[str], int] = _bytes) -> st
     return "".join(kept_lines) + message if measure(message) <= room else ""
 
 
-def junit(result: Upgrade, seconds: float) -> str:
+def format_junit(result: Upgrade, seconds: float) -> str:
     """Return a JUnit case for each counted entry: failed if it differs, skipped if unknown.
 
     One suite for each framework, and one for what belongs to none.
@@ -150,7 +152,7 @@ def junit(result: Upgrade, seconds: float) -> str:
     root.set("time", f"{seconds:.1f}")
     # XML may not contain control characters
     for element in root.iter():
-        element.text = element.text and harmless.terminal(element.text)
+        element.text = element.text and harmless.escape_for_terminal(element.text)
         for name, value in element.items():
-            element.set(name, harmless.terminal(value))
+            element.set(name, harmless.escape_for_terminal(value))
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

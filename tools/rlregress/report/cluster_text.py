@@ -27,13 +27,13 @@ def format_status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: 
     rows: list[tuple[str, ...]] = [("", *STATES, "all")]
     total = Counter[str]()
     for group, counts in sorted(survey.counts.items()):
-        rows.append((group, *_numbers(counts)))
+        rows.append((group, *_format_counts(counts)))
         total += counts
     if len(survey.counts) > 1:
-        rows.append(("all", *_numbers(total)))
-    lines = tables.columns(rows)
+        rows.append(("all", *_format_counts(total)))
+    lines = tables.align_columns(rows)
     lines += _format_time_left(survey, total)
-    lines += _attempts(survey)
+    lines += _describe_attempts(survey)
     lines += _show_some(
         [f"failed ({number}): {reason}" for reason, number in survey.reasons.most_common()]
     )
@@ -54,7 +54,7 @@ def format_status(survey: Survey, queue: Mapping[tuple[str, str], int], silent: 
     return lines
 
 
-def _numbers(counts: Counter[str]) -> list[str]:
+def _format_counts(counts: Counter[str]) -> list[str]:
     return [*(str(counts[state] or "-") for state in STATES), str(counts.total())]
 
 
@@ -69,7 +69,7 @@ def _format_time_left(survey: Survey, total: Counter[str]) -> list[str]:
     return ["nothing is running: launch again to do the remaining runs"]
 
 
-def _attempts(survey: Survey) -> list[str]:
+def _describe_attempts(survey: Survey) -> list[str]:
     attempts_by_state: dict[str, list[Attempt]] = {
         state: [] for state in ("stuck", "stopped", "running")
     }

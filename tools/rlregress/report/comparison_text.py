@@ -11,7 +11,7 @@ from rlregress.report import terminal_tables
 from rlregress.report.html.page import Table
 
 
-def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
+def _group_scopes(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     """Return (variant, scopes) pairs of one framework. Scopes with the same variant share one.
 
     Of a single variant the scopes are left out, unless they are names of classes.
@@ -25,25 +25,27 @@ def _short(answers: Iterable[FoundVariant]) -> list[tuple[str, str]]:
     return [(variant, ", ".join(names) if named else "") for variant, names in scopes.items()]
 
 
-def in_words(answers: Iterable[FoundVariant]) -> list[str]:
+def describe_answers(answers: Iterable[FoundVariant]) -> list[str]:
     """Return the variants of one framework, each with its scopes where they tell it apart."""
-    return [f"{variant} [{scopes}]" if scopes else variant for variant, scopes in _short(answers)]
+    return [
+        f"{variant} [{scopes}]" if scopes else variant for variant, scopes in _group_scopes(answers)
+    ]
 
 
-def _cell(row: Row, name: str) -> str:
+def _format_cell(row: Row, name: str) -> str:
     """Return the variants of one framework, and the lines that decide them."""
     answers = row.answers.get(name, ())
     places = dict.fromkeys(str(answer.place) for answer in answers if answer.place is not None)
     absent = f"- ({row.absent[name]})" if name in row.absent else "-"
-    return "\n".join([*in_words(answers), *places]) or absent
+    return "\n".join([*describe_answers(answers), *places]) or absent
 
 
-def variants(comparison: Comparison, rows: Iterable[Row]) -> Table:
+def make_variants_table(comparison: Comparison, rows: Iterable[Row]) -> Table:
     """Return a row for each detail and a column for each framework, with the variants in words."""
     names = list(comparison.versions)
     cells = [
         [row.detail.id,
-         *("; ".join(in_words(row.answers.get(name, ()))) or "-" for name in names)]
+         *("; ".join(describe_answers(row.answers.get(name, ()))) or "-" for name in names)]
         for row in rows
     ]  # fmt: skip
     return Table(("detail", *names), cells)
@@ -52,37 +54,39 @@ def variants(comparison: Comparison, rows: Iterable[Row]) -> Table:
 def _difference_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     names = list(comparison.versions)
     cells = [
-        [row.detail.id, *(_cell(row, name) for name in names), row.detail.consequence]
+        [row.detail.id, *(_format_cell(row, name) for name in names), row.detail.consequence]
         for row in rows
     ]
-    titles = [titled(name, version) for name, version in comparison.versions.items()]
+    titles = [name_with_version(name, version) for name, version in comparison.versions.items()]
     return Table(("detail", *titles, "consequence"), cells)
 
 
-def show(comparison: Comparison) -> None:
+def print_comparison(comparison: Comparison) -> None:
     """Print the differences with their consequences, then equal details."""
     for title, rows in (
         ("details differ", comparison.different),
         ("cannot be compared", comparison.undecided),
     ):
         if rows:
-            terminal_tables.show(_difference_table(comparison, rows), f"{len(rows)} {title}")
+            terminal_tables.print_table(_difference_table(comparison, rows), f"{len(rows)} {title}")
     for title, rows in (
         ("details are the same", comparison.same),
         ("are about something that only one of them has", comparison.alone),
     ):
         if rows:
-            terminal_tables.show(variants(comparison, rows), f"{len(rows)} {title}", lines=False)
+            terminal_tables.print_table(
+                make_variants_table(comparison, rows), f"{len(rows)} {title}", lines=False
+            )
     if comparison.left_out:
-        print(f"{counts(comparison)}.")
+        print(f"{describe_counts(comparison)}.")
 
 
-def titled(name: str, version: str) -> str:
+def name_with_version(name: str, version: str) -> str:
     """Return a framework's name with its version, which occurs once."""
     return name if name.endswith(f"@{version}") else f"{name} {version}"
 
 
-def counts(comparison: Comparison) -> str:
+def describe_counts(comparison: Comparison) -> str:
     """Describe how many details differ, and how many do not."""
     if comparison.left_out:
         ending = f"{len(comparison.left_out)} that do not differ are left out"

@@ -11,7 +11,9 @@ from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity, quan
 from rlregress.report import words
 
 
-def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
+def describe_distribution(
+    name: str, verdict: Mapping[str, Any], runs: CellRuns | None
+) -> list[str]:
     """Describe the distribution of runs behind a verdict, and later runs; empty for a group.
 
     Args:
@@ -21,19 +23,21 @@ def lines(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[
     if "stored_mean" not in verdict:
         return []
     quantity = quantity_of(name)
-    text = "; ".join([*_ranges(quantity, verdict, runs), *_middle(quantity, verdict)])
-    later = _later_runs(name, verdict, runs)
+    text = "; ".join(
+        [*_describe_ranges(quantity, verdict, runs), *_describe_middle(quantity, verdict)]
+    )
+    later = _describe_later_runs(name, verdict, runs)
     return ([f"descriptive: {text}"] if text else []) + ([later] if later else [])
 
 
-def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
+def _describe_later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) -> str:
     """Describe the runs after the deciding look and the mean with them; empty without any."""
     if runs is None or "stored_mean" not in verdict or len(runs.new) <= verdict["new_seeds"]:
         return ""
     count_text = words.count_words(len(runs.new) - verdict["new_seeds"], "later run")
     text = f"not judged here: {count_text}, trained for other verdicts on this cell"
     quantity, before = quantity_of(name), verdict["stored_mean"]
-    finite = _finite(quantity, runs.new)
+    finite = _finite_numbers(quantity, runs.new)
     if len(finite) < len(runs.new) or before is None or not verdict["scale"]:
         return text
     mean = sum(finite) / len(finite)
@@ -43,15 +47,17 @@ def _later_runs(name: str, verdict: Mapping[str, Any], runs: CellRuns | None) ->
     return f"{text}; the mean of all {len(finite)} is {words.number(mean)} ({share})"
 
 
-def _ranges(quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None) -> list[str]:
+def _describe_ranges(
+    quantity: Quantity, verdict: Mapping[str, Any], runs: CellRuns | None
+) -> list[str]:
     if runs is None or quantity not in (RETURNS, TRAINING):
         return []
     groups = {"stored": runs.stored, "new": runs.new[: verdict["new_seeds"]]}
-    return [", ".join(_range(quantity, origin, pick) for origin, pick in groups.items())]
+    return [", ".join(_describe_range(quantity, origin, pick) for origin, pick in groups.items())]
 
 
-def _range(quantity: Quantity, origin: str, runs: Sequence[ReportedRun]) -> str:
-    values = _finite(quantity, runs)
+def _describe_range(quantity: Quantity, origin: str, runs: Sequence[ReportedRun]) -> str:
+    values = _finite_numbers(quantity, runs)
     failed = len(runs) - len(values)
     why = "failed, each counts as the worst return of the environment"
     loss = f" ({failed} {why if quantity is RETURNS else 'without one'})" if failed else ""
@@ -62,7 +68,7 @@ def _range(quantity: Quantity, origin: str, runs: Sequence[ReportedRun]) -> str:
     )
 
 
-def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
+def _describe_middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
     if quantity is not RETURNS or verdict.get("improvement") is None:
         return []
     return [
@@ -72,6 +78,6 @@ def _middle(quantity: Quantity, verdict: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _finite(quantity: Quantity, runs: Sequence[ReportedRun]) -> list[float]:
+def _finite_numbers(quantity: Quantity, runs: Sequence[ReportedRun]) -> list[float]:
     numbers = (run.numbers.get(quantity.name) for run in runs)
     return [value for value in numbers if value is not None and math.isfinite(value)]

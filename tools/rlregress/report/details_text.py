@@ -11,7 +11,7 @@ from rlregress.report.html.page import Table
 from rlregress.report.words import count_words
 
 
-def _families(details: Sequence[Entry]) -> Table:
+def _families_table(details: Sequence[Entry]) -> Table:
     families: dict[str, list[Entry]] = {}
     for detail in details:
         families.setdefault(detail.family, []).append(detail)
@@ -22,7 +22,7 @@ def _families(details: Sequence[Entry]) -> Table:
     return Table(("family", "details", "variants"), rows)
 
 
-def _sources(items: Sequence[Item]) -> Table:
+def _sources_table(items: Sequence[Item]) -> Table:
     groups: dict[str, list[Item]] = {}
     for item in items:
         group = item.id.rpartition(".")[0] if item.id.count(".") > 1 else item.id.partition(".")[0]
@@ -35,7 +35,7 @@ def _sources(items: Sequence[Item]) -> Table:
     return Table(("source", "items", "asked", "no statement about code", "details"), rows)
 
 
-def _frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
+def _frameworks_table(frameworks: Sequence[ProbeCounts]) -> Table:
     rows = [
         [f"{counts.framework} {counts.version}", counts.details, counts.scopes, counts.variants,
          counts.deviations, counts.absent, counts.faults]
@@ -45,26 +45,26 @@ def _frameworks(frameworks: Sequence[ProbeCounts]) -> Table:
     return Table(("framework", *columns), rows)
 
 
-def counts(
+def print_counts(
     details: Sequence[Entry], items: Sequence[Item], frameworks: Sequence[ProbeCounts]
 ) -> None:
     """Print how many details there are, by family, source and framework."""
     for title, table in (
-        ("Catalogue", _families(details)),
-        ("What the sources name", _sources(items)),
-        ("What is checked in each framework", _frameworks(frameworks)),
+        ("Catalogue", _families_table(details)),
+        ("What the sources name", _sources_table(items)),
+        ("What is checked in each framework", _frameworks_table(frameworks)),
     ):
-        terminal_tables.show(table, title, lines=False)
+        terminal_tables.print_table(table, title, lines=False)
 
 
 def show_all(details: Sequence[Entry]) -> None:
     """Print details, one a line."""
     rows = [[detail.id, detail.question, ", ".join(detail.variants)] for detail in details]
-    terminal_tables.show(Table(("detail", "question", "variants"), rows), lines=False)
+    terminal_tables.print_table(Table(("detail", "question", "variants"), rows), lines=False)
     print(f"{count_words(len(details), 'detail')}; rlregress details ID prints one in full")
 
 
-def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
+def print_missing(who: str, lacking: Sequence[Missing], total: int) -> None:
     """Print the missing probes, expectations and faults of a framework.
 
     Args:
@@ -73,7 +73,9 @@ def missing(who: str, lacking: Sequence[Missing], total: int) -> None:
     """
     rows = [[row.detail, row.lacks, row.example] for row in lacking]
     if rows:
-        terminal_tables.show(Table(("detail", "lacks", "measured elsewhere by"), rows), lines=False)
+        terminal_tables.print_table(
+            Table(("detail", "lacks", "measured elsewhere by"), rows), lines=False
+        )
     without = sum(row.lacks == "probe" for row in lacking)
     print(f"{who}: {total - without} of {count_words(total, 'detail')} probed")
 
@@ -99,10 +101,10 @@ def print_detail(detail: Entry, documented: Mapping[str, Mapping[tuple[str, str]
         f"\nProbe: {detail.observed}\nInputs: {dict(detail.inputs)}",
     )
     terminal_tables.console().print(*texts, sep="\n")
-    terminal_tables.show(Table(("variant", "meaning", "documented of"), rows), lines=False)
+    terminal_tables.print_table(Table(("variant", "meaning", "documented of"), rows), lines=False)
 
 
-def _variants(scopes: dict[str, Any]) -> str:
+def _describe_variants(scopes: dict[str, Any]) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, probed in scopes.items():
         answer = variant_words(probed["found"] or probed["reason"])
@@ -122,10 +124,16 @@ def print_fingerprint(fingerprint: dict[str, Any], differing: Sequence[str]) -> 
     versions = fingerprint["versions"]
     titles = [f"{name} {next(iter(packages.values()))}" for name, packages in versions.items()]
     rows = [
-        [id, *(_variants(frameworks[name]) if name in frameworks else "-" for name in versions)]
+        [
+            id,
+            *(
+                _describe_variants(frameworks[name]) if name in frameworks else "-"
+                for name in versions
+            ),
+        ]
         for id, frameworks in fingerprint["details"].items()
     ]
-    terminal_tables.show(Table(("detail", *titles), rows), lines=False)
+    terminal_tables.print_table(Table(("detail", *titles), rows), lines=False)
     print(
         f"{len(differing)} not as documented: {', '.join(differing)}"
         if differing

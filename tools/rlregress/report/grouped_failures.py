@@ -15,7 +15,7 @@ _REASON = re.compile(rf"{UNPROBED}(.*?)(?: \(documented [^\n]*)?$", re.MULTILINE
 _NAMED = 3
 
 
-def reason(message: str) -> str:
+def reason_of_failure(message: str) -> str:
     """Return why code could not be probed, or the whole message of any other failure."""
     unasked = _REASON.search(message)
     return unasked[1] if unasked is not None else message
@@ -27,7 +27,7 @@ def group_by_reason(
     """Group items by their reason, in the order of first occurrence."""
     groups: dict[str, list[_Finding]] = {}
     for finding in findings:
-        groups.setdefault(reason(message(finding)), []).append(finding)
+        groups.setdefault(reason_of_failure(message(finding)), []).append(finding)
     return list(groups.values())
 
 

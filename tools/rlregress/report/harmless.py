@@ -32,11 +32,11 @@ _MARKUP = re.compile(
 _FENCES = re.compile("`{2,}|~{3,}")
 
 
-def _escaped(match: re.Match[str]) -> str:
+def _escape_match(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
 
-def terminal(text: str, before: str = "", colours: bool = False) -> str:
+def escape_for_terminal(text: str, before: str = "", colours: bool = False) -> str:
     """Escape a text for a terminal or the log of a job: control sequences, workflow commands.
 
     Args:
@@ -49,11 +49,11 @@ def terminal(text: str, before: str = "", colours: bool = False) -> str:
         ends = [0, *(place for span in places for place in span), len(text)]
         plain_parts = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
         text = "".join(
-            part if number % 2 else _OBEYED.sub(_escaped, part)
+            part if number % 2 else _OBEYED.sub(_escape_match, part)
             for number, part in enumerate(plain_parts)
         )
     else:
-        text = _OBEYED.sub(_escaped, text)
+        text = _OBEYED.sub(_escape_match, text)
     command_spans = (match.span() for match in re.finditer(r"##\w*\[", before + text))
     if any(start < len(before) < end for start, end in command_spans):
         text = f" {text}"
@@ -61,35 +61,35 @@ def terminal(text: str, before: str = "", colours: bool = False) -> str:
     return _ANYWHERE.sub("# #", text)
 
 
-def line(text: str) -> str:
-    """Escape a text as ``terminal`` does, in one line for the middle of a sentence."""
-    return " ".join(terminal(text).split())
+def escape_line(text: str) -> str:
+    """Escape a text as ``escape_for_terminal`` does, in one line for the middle of a sentence."""
+    return " ".join(escape_for_terminal(text).split())
 
 
-def quoted(text: str) -> list[str]:
-    """Return lines of Markdown that show a text unchanged; to be passed to ``markdown``."""
+def quote_for_markdown(text: str) -> list[str]:
+    """Return lines of Markdown that show a text unchanged; to be passed to ``escape_markdown``."""
     longest = max(map(len, re.findall("`+", text)), default=0)
     fence = f"{_FENCE}{'`' * max(3, longest + 1)}{_FENCE}"
     return [fence, text.replace(_FENCE, ""), fence]
 
 
-def markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Escape a whole Markdown text, so that only our own marks are markup.
 
-    Texts of several lines must be in it as ``quoted`` returns them.
+    Texts of several lines must be in it as ``quote_for_markdown`` returns them.
     """
     parts = re.split(f"{_FENCE}(`+)(?:{_FENCE}\n)(.*?)\n{_FENCE}\\1{_FENCE}", text, flags=re.DOTALL)
     safe = []
     for number in range(0, len(parts), 3):
-        lines = _OBEYED.sub(_escaped, parts[number]).split("\n")
-        safe.append("\n".join(map(_markdown_line, lines)))
+        lines = _OBEYED.sub(_escape_match, parts[number]).split("\n")
+        safe.append("\n".join(map(_escape_markdown_line, lines)))
         if number + 2 < len(parts):
             fence, inside = parts[number + 1 : number + 3]
-            safe.append(f"{fence}\n{terminal(inside)}\n{fence}")
+            safe.append(f"{fence}\n{escape_for_terminal(inside)}\n{fence}")
     return "".join(safe)
 
 
-def _markdown_line(line: str) -> str:
+def _escape_markdown_line(line: str) -> str:
     """Escape a line of Markdown. Between two backticks nothing is markup."""
     pieces = _FENCES.sub(_as_entity, line).split("`")
     # a cell of a table ends code between backticks, and an escaped backtick begins none
@@ -104,16 +104,16 @@ def _as_entity(match: re.Match[str]) -> str:
     return "".join(f"&#{ord(character)};" for character in match[0])
 
 
-def workflow(level: str, properties: dict[str, str], message: str) -> str:
+def format_workflow_command(level: str, properties: dict[str, str], message: str) -> str:
     """Return a workflow command of GitHub, with text that cannot end it."""
-    named = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{level} {named}::{_data(message)}"
+    named = ",".join(f"{key}={_escape_property(value)}" for key, value in properties.items())
+    return f"::{level} {named}::{_escape_data(message)}"
 
 
-def _data(text: str) -> str:
-    safe = "\r".join(_OBEYED.sub(_escaped, part) for part in text.split("\r"))
+def _escape_data(text: str) -> str:
+    safe = "\r".join(_OBEYED.sub(_escape_match, part) for part in text.split("\r"))
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -9,7 +9,7 @@ from pathlib import Path
 from rlregress.model.golden_result import GoldenResult
 
 
-def _quoted(text: str | Path) -> str:
+def _quote_word(text: str | Path) -> str:
     """Quote a word for a shell, so that users can copy the command."""
     return shlex.quote(str(text))
 
@@ -22,7 +22,7 @@ def after_probe(differing: Sequence[str]) -> str:
     """
     if differing:
         id = differing[0].split()[0]
-        return f"Read its documentation and its consequences: rlregress details {_quoted(id)}"
+        return f"Read its documentation and its consequences: rlregress details {_quote_word(id)}"
     return "Judge behaviour and returns too: rlregress check"
 
 
@@ -31,7 +31,7 @@ def after_trace(output: Path, repeats: bool) -> str:
     if repeats:
         return (
             "Record the other version in the same way, and compare: rlregress diff "
-            f"{_quoted(output)} OTHER"
+            f"{_quote_word(output)} OTHER"
         )
     return (
         "Seed or fix what the lines above name: it differs between two runs of the same code. Then "
@@ -52,7 +52,7 @@ def after_golden(output: Path, script: Path | str, repeats: bool) -> str:
         return after_trace(output, repeats=False)
     return (
         "Commit it, and compare on any machine: rlregress diff "
-        f"{_quoted(output)} --script {_quoted(script)}"
+        f"{_quote_word(output)} --script {_quote_word(script)}"
     )
 
 
@@ -64,29 +64,31 @@ def after_golden_difference(
     if result.is_same and not has_changed:
         return "Nothing: the script has the same results."
     arguments_text = (
-        "".join(f" {word}" for word in ("--", *map(_quoted, arguments))) if arguments else ""
+        "".join(f" {word}" for word in ("--", *map(_quote_word, arguments))) if arguments else ""
     )
     old = [
         f"{name}=={pair[0]}"
         for name, pair in result.versions.items()
         if name != "python" and all(pair)
     ]
-    upgrade = f"rlregress upgrade {_quoted(' '.join(old))} installed"
-    record_command = f"rlregress trace {_quoted(script)} --golden {_quoted(output)}{arguments_text}"
+    upgrade = f"rlregress upgrade {_quote_word(' '.join(old))} installed"
+    record_command = (
+        f"rlregress trace {_quote_word(script)} --golden {_quote_word(output)}{arguments_text}"
+    )
     if result.is_same:
         # equal results show nothing about code that the script does not execute
         if old:
             return f"See which changed code this script does not execute: {upgrade}"
         return f"Record again, to compare later runs with the present code: {record_command}"
     if old:
-        script_ = f"--script {_quoted(script)}{arguments_text}"
+        script_ = f"--script {_quote_word(script)}{arguments_text}"
         return f"Find the change of the packages that causes it: {upgrade} {script_}"
     return f"Read the changes in these files; if they are intended, record again: {record_command}"
 
 
 def after_launch(store: Path) -> str:
     """Suggest the next step after all runs of a manifest are done."""
-    return f"Verify all records: rlregress runs status --verify --store {_quoted(store)}"
+    return f"Verify all records: rlregress runs status --verify --store {_quote_word(store)}"
 
 
 def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
@@ -106,4 +108,4 @@ def after_verify(store: Path, wrong: bool, damaged: bool, missing: bool) -> str:
         return "Remove the wrong records, then launch again to repeat their runs"
     if missing:
         return "Launch again to do the missing runs"
-    return f"Judge by these runs: rlregress check --fresh-seeds --store {_quoted(store)}"
+    return f"Judge by these runs: rlregress check --fresh-seeds --store {_quote_word(store)}"

@@ -16,7 +16,7 @@ NIGHTLY = (
 )
 
 
-def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
+def describe_plan_briefly(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     """Describe the minutes of a check and the drops that it would detect, in a few lines.
 
     Args:
@@ -31,9 +31,9 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
         max(sum(seconds) / processes, longest * any(seconds)) / 60 for seconds in (least, most)
     )
     spoken = f"{processes} processes" if processes > 1 else "one process"
-    trained = f"{_span(first, last)} for trainings" if open_ else "no trainings"
+    trained = f"{_format_span(first, last)} for trainings" if open_ else "no trainings"
     answer_lines = [
-        f"{_span(before + first, before + last).capitalize()} here with {spoken}: "
+        f"{_format_span(before + first, before + last).capitalize()} here with {spoken}: "
         f"{_minutes(before)} for tests, {trained}."
     ]
     replays = [cell for cell in plan.cells if cell.replay]
@@ -47,7 +47,7 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
             + (
                 f", {_minutes(fresh)} for fresh seeds of cells without one." if fresh_cells else "."
             ),
-            f"If torch changed, {_span(before + alone + first, before + alone + last)}: "
+            f"If torch changed, {_format_span(before + alone + first, before + alone + last)}: "
             "every replay differs, and fresh seeds are trained.",
             "A replay would detect any change of a number that it computes; nothing that it does "
             "not execute.",
@@ -63,14 +63,14 @@ def answer(plan: SessionPlan, processes: int, tests: float) -> list[str]:
     )
     for framework, algorithms in plan.detects.items():
         drops = (
-            f"{name} {_drop(either)} ({_drop(alone)})"
+            f"{name} {_format_drop(either)} ({_format_drop(alone)})"
             for name, (either, alone) in algorithms.items()
         )
         answer_lines.append(f"  {framework}: {', '.join(drops)}")
     return answer_lines
 
 
-def _drop(share: float | None) -> str:
+def _format_drop(share: float | None) -> str:
     return "none" if share is None else percent(share)
 
 
@@ -79,13 +79,13 @@ def _minutes(minutes: float) -> str:
     return words.count_words(rounded, "minute") if rounded else "less than a minute"
 
 
-def _span(least: float, most: float) -> str:
+def _format_span(least: float, most: float) -> str:
     if round(least) == round(most):
         return _minutes(most)
     return f"{least:.0f} to {_minutes(most)}"
 
 
-def lines(plan: SessionPlan, processes: int) -> list[str]:
+def describe_plan(plan: SessionPlan, processes: int) -> list[str]:
     """Return a line per cell, then cost, power of each gate, and proposals."""
     plan_lines = [f"{plan.description}, {processes} at a time"]
     plan_lines += [f"  left out: {sentence}" for sentence in plan.excluded]
@@ -108,19 +108,19 @@ def lines(plan: SessionPlan, processes: int) -> list[str]:
     if all(cell.decided for cell in plan.cells):
         plan_lines.append("every cell is decided: a check trains no more, and judges")
     elif plan.judged or plan.makespan is not None:
-        plan_lines.append(_cost(plan, processes))
+        plan_lines.append(_describe_cost(plan, processes))
         if plan.makespan is not None:
-            plan_lines.append(_makespan(plan.makespan, processes))
+            plan_lines.append(_describe_makespan(plan.makespan, processes))
     if plan.gates:
-        plan_lines += ["", *_table(plan.gates), *words.not_judged(plan.not_judged)]
+        plan_lines += ["", *_gates_table(plan.gates), *words.describe_not_judged(plan.not_judged)]
     for wanted in plan.wanted:
-        plan_lines += ["", *_proposed(wanted, plan.begun)]
+        plan_lines += ["", *_describe_proposal(wanted, plan.begun)]
     return plan_lines
 
 
-def _cost(plan: SessionPlan, processes: int) -> str:
+def _describe_cost(plan: SessionPlan, processes: int) -> str:
     """Describe the cost of the runs and the basis of the estimate."""
-    total, unit = _in_units(plan.seconds)
+    total, unit = _choose_unit(plan.seconds)
     first, most = plan.looks[0], plan.looks[-1]
     look = "next" if any(cell.until > first for cell in plan.cells) else "first"
     scope = f"of the {look} look" if most > first else "in all"
@@ -134,10 +134,10 @@ def _cost(plan: SessionPlan, processes: int) -> str:
     return text
 
 
-def _makespan(makespan: Makespan, processes: int) -> str:
+def _describe_makespan(makespan: Makespan, processes: int) -> str:
     """Describe the time until the last run ends."""
     # one unit for the range and its middle
-    _, unit = _in_units(makespan.high)
+    _, unit = _choose_unit(makespan.high)
     seconds, low, high, bound = (
         amount / _SECONDS[unit]
         for amount in (makespan.seconds, makespan.low, makespan.high, makespan.bound)
@@ -148,19 +148,20 @@ def _makespan(makespan: Makespan, processes: int) -> str:
     )
 
 
-def _in_units(seconds: float) -> tuple[float, str]:
+def _choose_unit(seconds: float) -> tuple[float, str]:
     unit = "hours" if seconds >= 600 * 60 else "minutes"
     return seconds / _SECONDS[unit], unit
 
 
-def _table(gates: tuple[Gate, ...]) -> list[str]:
+def _gates_table(gates: tuple[Gate, ...]) -> list[str]:
     """Return the lines of a table: gates as columns; cells, groups and costs as rows."""
     rows = [["smallest drop detected with 80 % power", *(gate.name for gate in gates)]]
     rows += [
-        [f"  {name}", *_drops([gate.cells for gate in gates], name)] for name in gates[0].cells
+        [f"  {name}", *_format_drops([gate.cells for gate in gates], name)]
+        for name in gates[0].cells
     ]
     rows += [
-        [f"  {name}, its cells together", *_drops([gate.groups for gate in gates], name)]
+        [f"  {name}, its cells together", *_format_drops([gate.groups for gate in gates], name)]
         for name in gates[0].groups
     ]
     if gates[0].critics:
@@ -178,15 +179,15 @@ def _table(gates: tuple[Gate, ...]) -> list[str]:
     )
     rows.append(["CPU minutes of fresh seeds, at most", *(f"{g.most / 60:.1f}" for g in gates)])
     rows.append(["", *("(chosen)" if gate.chosen else "" for gate in gates)])
-    return tables.columns(rows)
+    return tables.align_columns(rows)
 
 
-def _drops(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
+def _format_drops(drops_by_gate: list[Mapping[str, float | None]], name: str) -> list[str]:
     drops = [gate_drops[name] for gate_drops in drops_by_gate]
-    return [_drop(drop) for drop in drops]
+    return [_format_drop(drop) for drop in drops]
 
 
-def _proposed(proposal: Wanted, begun: bool) -> list[str]:
+def _describe_proposal(proposal: Wanted, begun: bool) -> list[str]:
     if proposal.unknown:
         return [f"{proposal.what}: what a check detects is not known: {proposal.unknown}"]
     if proposal.gate is not None:

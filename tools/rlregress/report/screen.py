@@ -66,13 +66,13 @@ def lines(
         if not last or len(last) > LINES // 2:
             last = [Text("")]
             for text, word in closing:
-                last += _wrapped(text, width, 0, 4, _COLOURS[Badge(word).effective_tone], most)
-    heads = [_head(card, width) for card in visible]
+                last += _wrap(text, width, 0, 4, _COLOURS[Badge(word).effective_tone], most)
+    heads = [_head_lines(card, width) for card in visible]
     while heads and sum(map(len, heads)) > LINES - len(last):
         heads.pop()
     lists = [_lists(card, width) for card in visible[: len(heads)]]
     room = LINES - len(last) - sum(map(len, heads))
-    counts = _counts([own for card_lists in lists for own in card_lists], room)
+    counts = _count_fitting_items([own for card_lists in lists for own in card_lists], room)
     body: list[Text] = []
     for head, card_lists in zip(heads, lists, strict=True):
         body += head
@@ -99,7 +99,7 @@ def next_steps(cards: Sequence[Card], width: int) -> list[str]:
     return lines
 
 
-def _counts(lists: Sequence[_List], room: int) -> Iterator[int | None]:
+def _count_fitting_items(lists: Sequence[_List], room: int) -> Iterator[int | None]:
     """Yield the number of items of each list that fit: each list gets one before any gets two.
 
     None: there is no room for its title.
@@ -119,41 +119,41 @@ def _counts(lists: Sequence[_List], room: int) -> Iterator[int | None]:
     return iter([*counts, *[None] * (len(lists) - len(shown))])
 
 
-def _head(card: Card, width: int) -> list[Text]:
+def _head_lines(card: Card, width: int) -> list[Text]:
     verdict = ": ".join(filter(None, (card.badge.word, card.sentence)))
     twice = card.share in card.sentence
-    share = [] if twice else _wrapped(card.share, width, 2)
+    share = [] if twice else _wrap(card.share, width, 2)
     colour = _COLOURS[card.badge.effective_tone]
-    return [*_wrapped(card.title, width), *_wrapped(verdict, width, 2, 4, colour), *share]
+    return [*_wrap(card.title, width), *_wrap(verdict, width, 2, 4, colour), *share]
 
 
 def _lists(card: Card, width: int) -> list[_List]:
-    culprits = [_culprit(culprit, width) for culprit in card.culprits]
+    culprits = [_culprit_lines(culprit, width) for culprit in card.culprits]
     all_lists = [_List(card.heading, culprits, 0)]
     for title, name in _LISTS:
         texts = getattr(card, name)
-        items = [_wrapped(f"- {text}", width, 4, 6) for text in texts[:LINES]]
+        items = [_wrap(f"- {text}", width, 4, 6) for text in texts[:LINES]]
         heading = card.heading if name == "changed" and not culprits else title
         all_lists.append(_List(heading, items, len(texts) - len(items)))
     return [own for own in all_lists if own.items]
 
 
-def _culprit(culprit: Culprit, width: int) -> list[Text]:
-    culprit_lines = _wrapped(culprit.title, width, 4, 6)
+def _culprit_lines(culprit: Culprit, width: int) -> list[Text]:
+    culprit_lines = _wrap(culprit.title, width, 4, 6)
     if source := culprit.source:
         for mark, line in source.lines:
             style = "red" if mark == "-" else "green"
-            culprit_lines += _wrapped(f"{mark} {line.strip()}", width, 8, 10, style)
+            culprit_lines += _wrap(f"{mark} {line.strip()}", width, 8, 10, style)
         if source.hunk.left_out:
             culprit_lines.append(Text(f"        and {source.hunk.left_out} more rows"))
-    culprit_lines += [line for text in culprit.effects for line in _wrapped(text, width, 6)]
+    culprit_lines += [line for text in culprit.effects for line in _wrap(text, width, 6)]
     if len(culprit_lines) > _CULPRIT:
         hidden = len(culprit_lines) - _CULPRIT + 1
         culprit_lines[_CULPRIT - 1 :] = [Text(f"      and {hidden} more lines, on the page")]
     return culprit_lines
 
 
-def _wrapped(
+def _wrap(
     text: str,
     width: int,
     indent: int = 0,
@@ -168,10 +168,10 @@ def _wrapped(
     """
     after = indent if hanging is None else hanging
     # escaped before lines are broken, because escapes are longer
-    safe = harmless.line(text)
+    safe = harmless.escape_line(text)
     # the indent of further lines does not matter for a sentence of one line
     room = max(width - (indent if cell_len(safe) <= width - indent else after), 1)
-    text = terminal_tables.broken(safe, room)
+    text = terminal_tables.break_words(safe, room)
     wrapped = Text(text, style=style).wrap(Console(width=width, file=StringIO()), room)
     shown = list(wrapped) if len(wrapped) <= most else list(wrapped)[: most - 1]
     if len(shown) < len(wrapped):

@@ -21,9 +21,9 @@ def lines(facts: Facts, cards: Sequence[Card], report: str, own: Sequence[str] =
     return [
         facts.title,
         *own,
-        _line("Not judged", _first_sentences(cards, has_several, "not_judged")),
-        _line("What changed", _first_sentences(cards, has_several, "changed")),
-        _line("Next", steps(cards)),
+        _join_fitting("Not judged", _first_sentences(cards, has_several, "not_judged")),
+        _join_fitting("What changed", _first_sentences(cards, has_several, "changed")),
+        _join_fitting("Next", steps(cards)),
         f"{facts.started}, {facts.duration}, {facts.machine}: {report}",
     ]
 
@@ -52,7 +52,7 @@ def _first_sentences(cards: Sequence[Card], has_several: bool, name: str) -> lis
     return sentences
 
 
-def _line(title: str, sentences: Sequence[str]) -> str:
+def _join_fitting(title: str, sentences: Sequence[str]) -> str:
     """Return as many whole sentences as fit, at least one, and the number of others."""
     texts = [" ".join(text.split()).rstrip(".") for text in sentences]
     for room in range(len(texts), 0, -1):

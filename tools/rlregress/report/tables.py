@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def row(*cells: object) -> str:
+def markdown_row(*cells: object) -> str:
     """Format one row, escaping text that would end a cell or a row."""
     escaped = (str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"
 
 
-def head(*names: str, numbers: int = 0) -> list[str]:
+def markdown_head(*names: str, numbers: int = 0) -> list[str]:
     """Return the row of column names and the rule; the last ``numbers`` are aligned right."""
-    return [row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
+    return [markdown_row(*names), "|" + "---|" * (len(names) - numbers) + "---:|" * numbers]
 
 
-def columns(rows: Sequence[Sequence[str]]) -> list[str]:
+def align_columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Format rows as lines of equal columns, the first one left-aligned, others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [

@@ -11,11 +11,11 @@ from rlregress.report import words
 
 def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return the verdicts of a session, by cell and group; empty without any."""
-    lines = words.lines(verdicts)
+    lines = words.verdict_lines(verdicts)
     return ["", "verdicts on returns and secondary quantities", *lines] if lines else []
 
 
-def interrupted(store: Path) -> str:
+def describe_interrupted(store: Path) -> str:
     """Describe the results kept from an interrupted session."""
     return (
         f"interrupted; finished trainings are kept in {store}, and the same command continues "
@@ -23,7 +23,7 @@ def interrupted(store: Path) -> str:
     )
 
 
-def nothing_left(options: Sequence[str]) -> str:
+def suggest_for_nothing_left(options: Sequence[str]) -> str:
     """Suggest how to proceed when the options exclude every test.
 
     Args:
@@ -35,7 +35,7 @@ def nothing_left(options: Sequence[str]) -> str:
     )
 
 
-def nothing_collected(named: Sequence[str]) -> str:
+def suggest_for_nothing_collected(named: Sequence[str]) -> str:
     """Suggest how to proceed when no tests exist and no option excluded any.
 
     Args:
@@ -51,7 +51,7 @@ def recorded_line(record: Mapping[str, Any], done: int, total: int) -> str:
     """Describe a recorded run in one line."""
     return (
         f"[{done}/{total}] {record['cell']} seed {record['seed']}: {record['status']}, return "
-        f"{record['final_return']}{words.critic(record.get('critic'))}"
+        f"{record['final_return']}{words.describe_critic(record.get('critic'))}"
     )
 
 
@@ -69,6 +69,6 @@ def training_line(entry: dict[str, Any], done: int, most: int, seconds_left: flo
     remaining = f"; about {seconds_left / 60:.0f} min left" if seconds_left >= 30 else ""
     return (
         f"[{done}/{most}] {record['cell']} seed {record['seed']}: {record['status']}, return "
-        f"{returned}{words.critic(record.get('critic'))}, {spent:.0f} s at {rate or 0:.0f} steps "
-        f"per CPU second{remaining}"
+        f"{returned}{words.describe_critic(record.get('critic'))}, {spent:.0f} s at "
+        f"{rate or 0:.0f} steps per CPU second{remaining}"
     )

@@ -20,7 +20,7 @@ def console() -> Console:
     return Console(width=width, highlight=False, markup=False)
 
 
-def show(table: Table, title: str = "", lines: bool = True) -> None:
+def print_table(table: Table, title: str = "", lines: bool = True) -> None:
     """Print a table; a path that does not fit is broken between its parts.
 
     Args:
@@ -32,16 +32,16 @@ def show(table: Table, title: str = "", lines: bool = True) -> None:
         rich_table.add_column(name, overflow="fold")
     widest = (terminal.width - 1) // len(table.head) - 3
     for row in table.rows:
-        rich_table.add_row(*(Text(broken(str(cell), widest)) for cell in row))
+        rich_table.add_row(*(Text(break_words(str(cell), widest)) for cell in row))
     terminal.print(rich_table)
 
 
-def broken(text: str, room: int) -> str:
+def break_words(text: str, room: int) -> str:
     """Return a text whose words have line breaks between their parts where there is no room."""
-    return re.sub(r"[^\s]+", lambda word: _broken_word(word[0], room), text)
+    return re.sub(r"[^\s]+", lambda word: _break_word(word[0], room), text)
 
 
-def _broken_word(word: str, room: int) -> str:
+def _break_word(word: str, room: int) -> str:
     lines = [""]
     for part in re.findall(r"[^/._]*[/._]*", word) if len(word) > room else [word]:
         if lines[-1] and len(lines[-1] + part) > room:

@@ -19,7 +19,7 @@ _MEANING = {
 }
 
 
-def _rounded(value: float) -> str:
+def _round_value(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -27,7 +27,7 @@ def _row(name: str, processes: Sequence[Mapping[str, Any]]) -> list[str]:
     ratios = [process["ratio"] for process in processes]
     spread = f" ± {statistics.stdev(ratios):.3f}" if len(ratios) > 1 else ""
     steps, updates, peak, idle = (
-        _rounded(statistics.mean(process[name] for process in processes))
+        _round_value(statistics.mean(process[name] for process in processes))
         for name in ("steps_per_second", "updates_per_second", "peak_mib", "idle_mib")
     )
     ratio = f"{statistics.mean(ratios):.3f}{spread}"
@@ -74,7 +74,9 @@ def lines(measured: Mapping[tuple[str, str], Mapping[str, Any]]) -> list[str]:
             quantity), as plain data; either may be absent.
     """
     own = table(measured)
-    text = tables.columns([own.head, *(list(map(str, row)) for row in own.rows)]) if own else []
+    text = (
+        tables.align_columns([own.head, *(list(map(str, row)) for row in own.rows)]) if own else []
+    )
     if verdicts := verdict_lines(measured):
         text += ["", *(f"- {line}" for line in verdicts)]
     return ["", *text] if text else []

@@ -14,18 +14,18 @@ from rlregress.model.recorded_traces import Event, Trace
 _LISTED = 5
 
 
-def recorded(repeated: Repeated, output: Path, size: int) -> list[str]:
+def describe_recording(repeated: Repeated, output: Path, size: int) -> list[str]:
     """Describe the content and size of a trace, and whether it repeats itself."""
     trace = repeated.trace
-    counts = explain.counts(trace)
+    counts = explain.describe_counts(trace)
     return [
         f"{output}: {len(trace.events)} events ({counts}), {size / 1024:.0f} KiB",
-        *repeated.lines(),
+        *repeated.describe_repetition(),
         "it repeats itself to the bit" if repeated.repeats else "it proves nothing",
     ]
 
 
-def golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[str]:
+def describe_golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[str]:
     """Describe the content of a golden file.
 
     Args:
@@ -34,73 +34,77 @@ def golden_file(trace: Trace, single: int, blocks: int, output: Path) -> list[st
     """
     joined = f", the steps and updates after the first {single} joined in {blocks} blocks"
     return [
-        f"{output}: {explain.counts(trace)}{joined if blocks else ''}, "
+        f"{output}: {explain.describe_counts(trace)}{joined if blocks else ''}, "
         f"{output.stat().st_size / 1024:.0f} KiB",
         "it repeats itself to the bit; what it prints or writes to files is not compared",
     ]
 
 
-def golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
+def describe_golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
     """Describe whether a script matches its golden file, or its first difference."""
     comparison = result.comparison
     if result.is_same:
-        lines = [f"same to the bit: {explain.counts(trace)}"]
+        lines = [f"same to the bit: {explain.describe_counts(trace)}"]
     elif result.block is not None:
-        lines = _block(result.block, comparison.equal)
+        lines = _describe_block(result.block, comparison.equal)
     else:
         first = comparison.first
         at = result.length if first is None or first.old is None else first.old.index + 1
         lines = [f"differs at event {at} of {result.length}"]
-        lines += explain.divergence(first) if first is not None else []
+        lines += explain.describe_divergence(first) if first is not None else []
     for label, title in (("old", "golden file"), ("new", "new recording")):
         extra = [event for extra_label, event in comparison.extra if extra_label == label]
         if extra:
-            begin = explain.event(extra[0])
+            begin = explain.describe_event(extra[0])
             lines.append(f"only the {title} has {len(extra)} events, the first: {begin}")
     if result.failure:
         lines.append(f"the new recording ended in {result.failure}")
-    lines += [line for pair in result.checkpoints[:_LISTED] for line in _checkpoint(*pair)]
-    changed = [_pair(name, *pair) for name, pair in result.versions.items()]
+    lines += [line for pair in result.checkpoints[:_LISTED] for line in _describe_checkpoint(*pair)]
+    changed = [_describe_pair(name, *pair) for name, pair in result.versions.items()]
     lines.append(f"changed packages: {', '.join(changed) or 'none'}")
-    sources = [f"  {name}{_functions(functions)}" for name, functions in result.sources.items()]
+    sources = [
+        f"  {name}{_list_functions(functions)}" for name, functions in result.sources.items()
+    ]
     lines.append(f"changed files of script and library: {len(sources) or 'none'}")
-    lines += _first_few(sources, "  and {} more")
+    lines += _shorten_list(sources, "  and {} more")
     if result.seeds:
-        seeds = [_pair(name, *pair) for name, pair in result.seeds.items()]
+        seeds = [_describe_pair(name, *pair) for name, pair in result.seeds.items()]
         lines.append(f"changed seeds of the script: {', '.join(seeds)}")
     return lines
 
 
-def _functions(functions: Sequence[str]) -> str:
-    return f": {'; '.join(_first_few(functions, 'and {} more'))}" if functions else ""
+def _list_functions(functions: Sequence[str]) -> str:
+    return f": {'; '.join(_shorten_list(functions, 'and {} more'))}" if functions else ""
 
 
-def _first_few(entries: Sequence[str], template: str) -> list[str]:
+def _shorten_list(entries: Sequence[str], template: str) -> list[str]:
     hidden = len(entries) - _LISTED
     return [*entries[:_LISTED], *([template.format(hidden)] if hidden > 0 else [])]
 
 
-def _block(block: Block, equal: int) -> list[str]:
+def _describe_block(block: Block, equal: int) -> list[str]:
     lines = [
         f"differs in steps and updates {block.start + 1} to {block.stop}, which have one digest; "
         f"all before are the same, {equal} events one by one"
     ]
     for name, event in (("first", block.first), ("last", block.last)):
         lines.append(
-            f"  the {name}, new: {explain.event(event) if event else 'the trace has ended'}"
+            f"  the {name}, new: "
+            + (explain.describe_event(event) if event else "the trace has ended")
         )
     return lines
 
 
-def _checkpoint(old: Event, new: Event) -> list[str]:
+def _describe_checkpoint(old: Event, new: Event) -> list[str]:
     digests = [{name: part.digest for name, part in event.parts.items()} for event in (old, new)]
     values = [
-        f"{name} {explain.value(old, name) or 'none'} -> {explain.value(new, name) or 'none'}"
+        f"{name} {explain.format_value(old, name) or 'none'} -> "
+        f"{explain.format_value(new, name) or 'none'}"
         for name in {**old.parts, **new.parts}
         if digests[0].get(name) != digests[1].get(name)
     ]
-    return [f"later, {explain.event(old)}: {'; '.join(values)}"]
+    return [f"later, {explain.describe_event(old)}: {'; '.join(values)}"]
 
 
-def _pair(name: str, old: str, new: str) -> str:
+def _describe_pair(name: str, old: str, new: str) -> str:
     return f"{name} {old or 'not imported'} -> {new or 'not imported'}"

@@ -22,14 +22,14 @@ def title(trend: Trend) -> str:
     return f"Trend of {len(trend.dates)} nights, {begin} to {end}: {trend.verdict}"
 
 
-def date(trend: Trend, night: int) -> str:
+def date_of_night(trend: Trend, night: int) -> str:
     """Return the day of a night; with the time where another night has the same day."""
     day, around = trend.dates[night][:10], trend.dates[max(0, night - 5) : night + 6]
     alone = sum(night_date[:10] == day for night_date in around) == 1
     return day if alone else trend.dates[night][:16].replace("T", " ")
 
 
-def change(row: Row, shift: Shift) -> str:
+def describe_shift(row: Row, shift: Shift) -> str:
     """Return what happened to a level, in words; empty without numbers."""
     if shift.share is None:
         return ""
@@ -43,8 +43,8 @@ def change(row: Row, shift: Shift) -> str:
 def shift_line(trend: Trend, row: Row, shift: Shift) -> str:
     """Return one change: what, since which night, in how many checks, and what changed there."""
     if shift.is_dated:
-        interval = f"{date(trend, shift.earliest)} to {date(trend, shift.latest)}"
-        since = f"first night {date(trend, shift.night)}"
+        interval = f"{date_of_night(trend, shift.earliest)} to {date_of_night(trend, shift.latest)}"
+        since = f"first night {date_of_night(trend, shift.night)}"
         since += "" if shift.earliest == shift.latest else f" (95 % interval: {interval})"
         versions = [f"{name} {old} -> {new}" for name, old, new in shift.versions]
         changes = ", ".join([*versions, *shift.conditions])
@@ -55,8 +55,8 @@ def shift_line(trend: Trend, row: Row, shift: Shift) -> str:
         since, changes_text = "in all checks that could tell", "nothing to compare with"
     count = f"{row.verdicts[row.verdict]} of {sum(row.verdicts.values())} checks {row.verdict}"
     if row.verdict == REGRESSED and row.first is not None:
-        count += f", the first of {date(trend, row.first)}"
-    parts = [part for part in (change(row, shift), since, changes_text, count) if part]
+        count += f", the first of {date_of_night(trend, row.first)}"
+    parts = [part for part in (describe_shift(row, shift), since, changes_text, count) if part]
     return f"{row.verdict:<10} {row.name}: {'; '.join(parts)}"
 
 
@@ -83,7 +83,7 @@ def _table_row(trend: Trend, row: Row) -> list[str]:
         str(len(row.nights) or sum(row.verdicts.values())),
         str(row.runs) if row.runs else "-",
         words.number(row.level),
-        f"{share}{date(trend, row.shift.night)}" if row.shift else "-",
+        f"{share}{date_of_night(trend, row.shift.night)}" if row.shift else "-",
         checks or "-",
         row.verdict,
     ]

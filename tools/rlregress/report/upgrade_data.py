@@ -8,16 +8,16 @@ from typing import Any
 
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import NotTraced, Traced, share
+from rlregress.model.recorded_traces import NotTraced, Traced, executed_share
 from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     Culprits,
+    FrameworkResult,
     NotProbed,
-    OfFramework,
-    OfScript,
+    ScriptResult,
     Upgrade,
-    details_of,
-    findings,
+    group_details,
+    select_details,
 )
 
 #: of the data; 3: the two versions are ``old`` and ``new`` in all keys and labels, where 2 had
@@ -51,7 +51,7 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         "states": dict(result.judgement.states),
         "asked": {name: [tally.checked, tally.all] for name, tally in result.tallies.items()},
         "not_checked": result.not_checked,
-        "entries": [_entry(entry) for entry in result.entries],
+        "entries": [_entry_as_plain(entry) for entry in result.entries],
         "accepted_stale": result.stale,
         "not_done_in_time": result.cut,
         "sides": {
@@ -60,15 +60,16 @@ def as_json(result: Upgrade) -> dict[str, Any]:
         },
         "versions": result.differing,
         "frameworks": {
-            framework.name: _plain(result, framework) for framework in result.frameworks
+            framework.name: _framework_as_plain(result, framework)
+            for framework in result.frameworks
         },
-        "script": _script(result.script),
+        "script": _script_as_plain(result.script),
         "physics": [asdict(comparison) for comparison in result.physics],
         "costs": [asdict(cost) for cost in result.costs],
     }
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry_as_plain(entry: Entry) -> dict[str, Any]:
     plain = {
         "kind": entry.kind,
         "name": entry.name,
@@ -90,28 +91,28 @@ def _entry(entry: Entry) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if value}
 
 
-def _script(result: OfScript | None) -> dict[str, Any] | None:
+def _script_as_plain(result: ScriptResult | None) -> dict[str, Any] | None:
     if result is None:
         return None
     lines = [asdict(line) for line in result.names.lines] if result.names is not None else []
-    if isinstance(result.held, NotTraced):
-        return {result.held.name: {"not_traced": dict(result.held.reasons), "names": lines}}
+    if isinstance(result.training, NotTraced):
+        return {result.training.name: {"not_traced": dict(result.training.reasons), "names": lines}}
     return {
-        result.held.name: {
+        result.training.name: {
             "names": lines,
-            **_trace(result.held, result.culprits.get(result.held.name), ()),
+            **_trace_as_plain(result.training, result.culprits.get(result.training.name), ()),
         }
     }
 
 
-def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
+def _framework_as_plain(result: Upgrade, framework: FrameworkResult) -> dict[str, Any]:
     returns = None
     if framework.returns is not None:
         returns = {"verdict": framework.returns.verdict, "lines": framework.returns.lines}
     changed = [execution.function for execution in framework.executions]
     return {
         "verdict": framework.verdict,
-        "headline": framework.judgement.part_of(result.verdict).headline,
+        "headline": framework.judgement.as_part(result.verdict).headline,
         "versions": [dict(versions) for versions in framework.versions],
         "details_alike": framework.details.same,
         "details": [
@@ -124,16 +125,18 @@ def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
                 "documented": framework.standing.get((d.id, d.scope), UNDOCUMENTED),
                 "functions": [f"{f.file} {f.name}" for f in finding.functions],
             }
-            for finding in findings(framework.details.changed, changed)
+            for finding in group_details(framework.details.changed, changed)
             for d in finding.details
         ],
-        "not_asked": [_not_probed(not_probed) for not_probed in framework.details.not_probed],
-        "absent": [_not_probed(missing) for missing in framework.details.absent],
+        "not_asked": [
+            _not_probed_as_plain(not_probed) for not_probed in framework.details.not_probed
+        ],
+        "absent": [_not_probed_as_plain(missing) for missing in framework.details.absent],
         "defaults": [asdict(default) for default in framework.defaults],
         "defaults_unread": framework.unread,
         "returns": returns,
         "traces": {
-            t.name: _trace(t, framework.culprits.get(t.name), framework.details.changed)
+            t.name: _trace_as_plain(t, framework.culprits.get(t.name), framework.details.changed)
             for t in framework.traced
         },
         "not_traced": [
@@ -144,13 +147,13 @@ def _plain(result: Upgrade, framework: OfFramework) -> dict[str, Any]:
     }
 
 
-def _not_probed(detail: NotProbed) -> dict[str, Any]:
+def _not_probed_as_plain(detail: NotProbed) -> dict[str, Any]:
     # "whose" and "side" are what CI reads
     keys = {"error_origin": "whose", "label": "side"}
     return {keys.get(name, name): item for name, item in asdict(detail).items()}
 
 
-def _trace(traced: Traced, culprits: Culprits | None, details: Any) -> dict[str, Any]:
+def _trace_as_plain(traced: Traced, culprits: Culprits | None, details: Any) -> dict[str, Any]:
     return {
         "verdict": traced.comparison.verdict,
         "events": traced.comparison.compared,
@@ -158,14 +161,14 @@ def _trace(traced: Traced, culprits: Culprits | None, details: Any) -> dict[str,
         "repeats": traced.repeats,
         "notes": traced.notes,
         "extra_events": dict(Counter(label for label, _ in traced.comparison.extra)),
-        "first": _first(traced),
-        "cause": culprits and _culprits(culprits),
-        "details": [f"{d.id} [{d.scope}]" for d in details_of(culprits, details)],
-        "reached": share(traced.new),
+        "first": _divergence_as_plain(traced),
+        "cause": culprits and _culprits_as_plain(culprits),
+        "details": [f"{d.id} [{d.scope}]" for d in select_details(culprits, details)],
+        "reached": executed_share(traced.new),
     }
 
 
-def _culprits(culprits: Culprits) -> dict[str, Any]:
+def _culprits_as_plain(culprits: Culprits) -> dict[str, Any]:
     def name(function: Any) -> str:
         return f"{function.file} {function.name}"
 
@@ -182,7 +185,7 @@ def _culprits(culprits: Culprits) -> dict[str, Any]:
     }
 
 
-def _first(traced: Traced) -> dict[str, Any] | None:
+def _divergence_as_plain(traced: Traced) -> dict[str, Any] | None:
     first = traced.comparison.first
     if first is None:
         return None

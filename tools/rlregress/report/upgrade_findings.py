@@ -9,7 +9,7 @@ from pathlib import Path
 from rlregress.model import differences as model
 from rlregress.model.code import Changed, Hunk
 from rlregress.model.differences import Entry
-from rlregress.model.upgrade_result import Upgrade, explained
+from rlregress.model.upgrade_result import Upgrade, map_explanations
 from rlregress.model.verdict import REGRESSED
 from rlregress.report.words import join_some
 
@@ -36,12 +36,12 @@ class Finding:
     line: int = 1
 
 
-def ordered(all_findings: Iterable[Finding]) -> list[Finding]:
+def sort_findings(all_findings: Iterable[Finding]) -> list[Finding]:
     """Sort findings: the worst first, and within a level those with a place first."""
     return sorted(all_findings, key=lambda item: (LEVELS.index(item.level), not item.file))
 
 
-def below(path: Path, top: Path) -> str:
+def path_below(path: Path, top: Path) -> str:
     """Return the path below the top of a repository; empty if it is elsewhere."""
     try:
         return path.resolve().relative_to(top.resolve()).as_posix()
@@ -63,25 +63,27 @@ class PinnedRepository:
     lock: str = ""
     pins: Mapping[str, int] = field(default_factory=dict)
 
-    def pin(self, packages: Iterable[str]) -> tuple[str, int]:
+    def locate_pin(self, packages: Iterable[str]) -> tuple[str, int]:
         """Return the lock file and the line that pins the first of these packages; else line 1."""
         lines = (self.pins[package] for package in packages if package in self.pins)
         return self.lock, next(lines, 1)
 
-    def place(self, functions: Iterable[Changed], hunks: Mapping[Changed, Hunk]) -> tuple[str, int]:
+    def locate_function(
+        self, functions: Iterable[Changed], hunks: Mapping[Changed, Hunk]
+    ) -> tuple[str, int]:
         """Return file and line of the first changed function that lies in the repository.
 
         ("", 1): none does.
         """
         for function in functions:
             path, own = function.paths[1], function.new
-            if path is not None and own is not None and (file := below(path, self.top)):
+            if path is not None and own is not None and (file := path_below(path, self.top)):
                 line = hunks[function].first_changed_line if function in hunks else None
                 return file, line or own.first
         return "", 1
 
 
-def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
+def list_findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     """Return every entry that differs, the worst first; for code, only what no training shows.
 
     Its place is the function in a working tree, or the line of the pin in a lock file.
@@ -90,7 +92,9 @@ def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     hunks: dict[Changed, Hunk] = {}
     pinned = {"": sorted(result.pinned)}
     for framework in result.frameworks:
-        functions |= {(framework.name, name): own for name, own in explained(framework).items()}
+        functions |= {
+            (framework.name, name): own for name, own in map_explanations(framework).items()
+        }
         hunks.update(framework.hunks)
         pinned[framework.name] = list(framework.versions[1])
     # trainings that diverge at one place are one finding
@@ -98,17 +102,19 @@ def findings(result: Upgrade, repository: PinnedRepository) -> list[Finding]:
     for entry in result.entries:
         is_code = entry.kind in model.CODE and entry.state != model.BEYOND
         if entry.state in model.DIFFERENT and not entry.accepted and not is_code:
-            place = repository.place(functions.get((entry.framework, entry.name), ()), hunks)
-            place = place if place[0] else repository.pin(pinned.get(entry.framework, ()))
+            place = repository.locate_function(
+                functions.get((entry.framework, entry.name), ()), hunks
+            )
+            place = place if place[0] else repository.locate_pin(pinned.get(entry.framework, ()))
             related = (entry.framework, entry.verdict, place)
             key = related if entry.kind == model.TRAINING else entry
             groups.setdefault(key, []).append((entry, place))
-    return ordered(
-        _finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
+    return sort_findings(
+        _make_finding([entry for entry, _ in group], *group[0][1]) for group in groups.values()
     )
 
 
-def _finding(group: Sequence[Entry], file: str, line: int) -> Finding:
+def _make_finding(group: Sequence[Entry], file: str, line: int) -> Finding:
     entry = group[0]
     level = {REGRESSED: ERROR, model.NEW_FAILS: ERROR, model.CHANGED: WARNING}
     check = entry.kind if entry.kind != model.DETAIL else f"detail {entry.name.split()[0]}"

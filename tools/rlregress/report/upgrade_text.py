@@ -29,7 +29,7 @@ def last_lines(result: Upgrade, folder: Path, width: int | None = None) -> list[
 def describe_own_files(result: Upgrade) -> list[str]:
     """Describe the result of the user's script, file or recorded episodes."""
     if result.script is not None:
-        script_result = result.script.held
+        script_result = result.script.training
         script = (
             f" {script_result.name}: {script_result.word}"
             if isinstance(script_result, Traced)

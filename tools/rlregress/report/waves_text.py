@@ -6,7 +6,7 @@ from rlregress.model.planned_session import Standing
 from rlregress.model.verdict import HOLDS, IMPROVED, INCONCLUSIVE, MOVED, REGRESSED
 
 
-def wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
+def describe_wave(number: int, most: int, runs: int, cells: int, remaining: int) -> str:
     """Describe the next runs: their number, their cells, and those that are not done."""
     return (
         f"wave {number} of at most {most}: {runs} runs of {cells} undecided cells, "

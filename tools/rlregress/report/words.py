@@ -53,7 +53,7 @@ def join_some(names: Sequence[str], most: int = 12) -> str:
     return ", ".join(names[:most]) + ending
 
 
-def leading(text: str, most: int) -> str:
+def first_clauses(text: str, most: int) -> str:
     """Return the first clauses of a text, as many as have room; all of it if it is short enough.
 
     Args:
@@ -66,7 +66,7 @@ def leading(text: str, most: int) -> str:
     return one_line[: ends[-1]] if ends else ""
 
 
-def critic(measured: Mapping[str, Any] | None) -> str:
+def describe_critic(measured: Mapping[str, Any] | None) -> str:
     """Describe how well the critic of a run predicts its returns; empty if not recorded."""
     if measured is None:
         return ""
@@ -93,7 +93,7 @@ def _verdict_subject(verdict: Mapping[str, Any]) -> str:
     return str(verdict.get("quantity", RETURNS.name))
 
 
-def _visible(verdict: Mapping[str, Any]) -> str:
+def _describe_detectable(verdict: Mapping[str, Any]) -> str:
     """Describe the change that a verdict of a cell or a group would have detected."""
     detectable, about = verdict["visible_fraction"], _verdict_subject(verdict)
     if detectable is None:
@@ -120,27 +120,27 @@ class Effect:
     interval: str
 
 
-def effect(verdict: Mapping[str, Any]) -> Effect:
+def describe_effect(verdict: Mapping[str, Any]) -> Effect:
     """Return the size of the effect of a verdict, as text."""
     interval, fraction = verdict.get("interval"), verdict.get("effect_fraction")
     if not has_stored(verdict):
         # the difference is in returns
-        between = _between(interval, 1.0, number)
+        between = _format_interval(interval, 1.0, number)
         return Effect("published", "", number(verdict["effect"]), between)
     before, after = (verdict.get(field_name) for field_name in ("stored_mean", "new_mean"))
     if _verdict_subject(verdict) == CRITIC.name:
         # minus the logarithms of errors
         old, new = ("-" if mean is None else f"{math.exp(-mean):.3g}" for mean in (before, after))
         falling = interval and None not in interval and [-bound for bound in reversed(interval)]
-        between = _between(falling or None, 1.0, lambda bound: f"x{math.exp(bound):.2f}")
+        between = _format_interval(falling or None, 1.0, lambda bound: f"x{math.exp(bound):.2f}")
         factor = "-" if fraction is None else f"x{math.exp(-fraction):.2f}"
         return Effect(old, new, factor, between)
     scale = 1.0 if "cells" in verdict else verdict["scale"]
-    between = _between(interval, scale, percent)
+    between = _format_interval(interval, scale, percent)
     return Effect(number(before), number(after), percent(fraction), between)
 
 
-def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
+def describe_not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Describe the cells that are judged by returns only, a line for each reason.
 
     Args:
@@ -157,7 +157,7 @@ def not_judged(reasons: Mapping[str, Mapping[str, str]]) -> list[str]:
     ]
 
 
-def _between(
+def _format_interval(
     interval: Sequence[float | None] | None, scale: float, formatted: Callable[[float], str]
 ) -> str:
     if not interval or not scale or None in interval:
@@ -166,20 +166,20 @@ def _between(
     return f"{low} to {high}"
 
 
-def _at_look(verdict: Mapping[str, Any]) -> str:
+def _describe_look(verdict: Mapping[str, Any]) -> str:
     """Describe at which of several looks the verdict was reached."""
     looks = len(verdict["looks"])
     return f" (look {verdict['look']} of {looks})" if looks > 1 else ""
 
 
-def runs(verdict: Mapping[str, Any]) -> str:
+def format_runs(verdict: Mapping[str, Any]) -> str:
     """Format the number of runs of a verdict for a table."""
     stored = verdict.get("stored_seeds")
-    new = f"{verdict['new_seeds']} new{_at_look(verdict)}"
+    new = f"{verdict['new_seeds']} new{_describe_look(verdict)}"
     return new if stored is None else f"{stored} + {new}"
 
 
-def algorithm_coverage(coverage: AlgorithmCoverage) -> str:
+def describe_algorithm_coverage(coverage: AlgorithmCoverage) -> str:
     """Describe the algorithms whose returns were judged or not; empty if unknown."""
     other_algorithms = ", ".join(name.upper() for name in coverage.others)
     returns = ", ".join(name.upper() for name in coverage.returns)
@@ -192,7 +192,7 @@ def algorithm_coverage(coverage: AlgorithmCoverage) -> str:
     )
 
 
-def lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
+def describe_lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the checks skipped for missing packages, a sentence for each package.
 
     Args:
@@ -211,7 +211,7 @@ def lacking(names_by_sentence: Mapping[str, Sequence[str]]) -> list[str]:
     return lines
 
 
-def details_probed(details: int, missing: Sequence[str], selected_by: str = "") -> str:
+def describe_details(details: int, missing: Sequence[str], selected_by: str = "") -> str:
     """Describe how many details were checked, and name the first unchecked ones.
 
     Args:
@@ -246,14 +246,14 @@ def has_stored(verdict: Mapping[str, Any]) -> bool:
     return "adjusted_p" not in verdict
 
 
-def line(name: str, verdict: Mapping[str, Any]) -> str:
+def verdict_line(name: str, verdict: Mapping[str, Any]) -> str:
     """Return a verdict in one line: effect, interval, seeds, error rate and detectable drop.
 
     The verdict is on a critic, a group, a cell with a published band, or a cell with stored runs.
     The error of a critic is the root of the mean squared error in standard deviations of the
     returns; over runs it is the geometric mean.
     """
-    verdict_effect, about = effect(verdict), _verdict_subject(verdict)
+    verdict_effect, about = describe_effect(verdict), _verdict_subject(verdict)
     head = f"{verdict['verdict']:<12} {name}"
     judged = f"adjusted p {adjusted_p(verdict)} (alpha {verdict['alpha']:g})"
     seeds = f"{verdict['new_seeds']} new seeds"
@@ -263,8 +263,8 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
         detects = "no drop would be detected" if drop is None else detects
         against = f"{verdict_effect.change} against the published mean"
         return f"{head}: {against}; {seeds}; {judged}; a coarse check: {detects} with 80 % power"
-    seeds += _at_look(verdict)
-    judged += f"; {_visible(verdict)}"
+    seeds += _describe_look(verdict)
+    judged += f"; {_describe_detectable(verdict)}"
     change = verdict_effect.change + (
         f", 95 % interval {verdict_effect.interval}" if verdict_effect.interval else ""
     )
@@ -280,7 +280,7 @@ def line(name: str, verdict: Mapping[str, Any]) -> str:
     return f"{head}: {means} ({change}); {stored} and {seeds}{failed}; {judged}"
 
 
-def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def verdict_lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Return all verdict lines of a session, and their common error rate.
 
     Args:
@@ -292,13 +292,13 @@ def lines(verdicts: Mapping[str, Mapping[str, Any]]) -> list[str]:
     families = {has_stored(verdict): verdict["alpha"] for verdict in verdicts.values()}
     alpha = sum(families.values())
     return [
-        *(line(name, verdict) for name, verdict in verdicts.items()),
+        *(verdict_line(name, verdict) for name, verdict in verdicts.items()),
         f"If nothing changed, some line above says 'regressed' in at most {rate(alpha)} of such "
         "sessions.",
     ]
 
 
-def replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
+def describe_replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
     """Describe the results of replays: a line each, or one if the versions explain all."""
     changes_since_record = {replay.moved for replay in replays_by_cell.values()}
     explained = all(replay.moved and replay.from_start for replay in replays_by_cell.values())
@@ -318,12 +318,12 @@ def replays(replays_by_cell: Mapping[str, Replay]) -> list[str]:
     return replay_lines + [f"replays did not check: {text}" for text in unchecked]
 
 
-def old_files(outcomes: Mapping[str, Sequence[str]]) -> list[str]:
+def describe_old_files(outcomes: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the results for files of past releases: a line for each kind."""
     return [f"old files {kind}: {'; '.join(clauses)}" for kind, clauses in outcomes.items()]
 
 
-def not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
+def describe_not_loaded(kinds: Mapping[str, Sequence[str]]) -> list[str]:
     """Describe the kinds of old files of which none could be loaded, a line for each reason.
 
     Args:

@@ -24,11 +24,11 @@ def root() -> Path:
 
     It is the nearest folder above this file, or above the current folder, that holds all of them.
     """
-    return _root(os.getcwd())
+    return _find_root(os.getcwd())
 
 
 @functools.cache
-def _root(current: str) -> Path:
+def _find_root(current: str) -> Path:
     for start in (Path(__file__).resolve(), Path(current).resolve() / "here"):
         for folder in start.parents:
             if all((folder / mark).is_dir() for mark in _MARKS):
@@ -53,18 +53,18 @@ def data_of(package: ModuleType, name: str) -> Path:
     return in_wheel if in_wheel.is_dir() else baselines() / name
 
 
-def installed() -> bool:
+def is_installed() -> bool:
     """Return whether tests and data are those of an installed wheel."""
     return root() == Path(__file__).resolve().parent
 
 
-def checkout(purpose: str) -> Path:
+def require_checkout(purpose: str) -> Path:
     """Return the top of the checkout, for commands that write into it; UserError for a wheel.
 
     Args:
         purpose: what needs it, such as "recording stored runs".
     """
-    if installed():
+    if is_installed():
         raise UserError(
             f"{purpose} writes into a checkout of rlregress, and this was installed from a "
             "wheel; clone the repository and install that: pip install -e <clone>"
@@ -77,12 +77,12 @@ def workplace() -> Path:
 
     The top of a checkout; the current folder if a wheel is installed.
     """
-    return Path.cwd() if installed() else root()
+    return Path.cwd() if is_installed() else root()
 
 
 def test_path(name: str) -> str:
     """Return the path by which pytest finds tests, such as "tests_unit", in ``workplace()``."""
-    return str(root() / name) if installed() else name
+    return str(root() / name) if is_installed() else name
 
 
 def pytest_arguments(*tests: str) -> list[str]:
@@ -91,7 +91,7 @@ def pytest_arguments(*tests: str) -> list[str]:
     The ids of the tests are the same in a checkout and in an installed wheel.
     """
     settings = ["-c", str(root() / "pyproject.toml"), "--rootdir", str(root())]
-    return ["-m", "pytest", *map(test_path, tests), *(settings if installed() else ())]
+    return ["-m", "pytest", *map(test_path, tests), *(settings if is_installed() else ())]
 
 
 def safe_path() -> dict[str, str]:
@@ -99,7 +99,7 @@ def safe_path() -> dict[str, str]:
 
     Empty in a checkout, where modules of the top folder are to be imported.
     """
-    return {"PYTHONSAFEPATH": "1"} if installed() else {}
+    return {"PYTHONSAFEPATH": "1"} if is_installed() else {}
 
 
 def cache() -> Path:
@@ -131,7 +131,7 @@ def library() -> Path:
     """
     # not resolved: on a side of an upgrade this file is found through such a link
     package = Path(os.path.abspath(__file__)).parents[1]
-    if not installed() or os.listdir(package.parent) == [package.name]:
+    if not is_installed() or os.listdir(package.parent) == [package.name]:
         return package.parent
     folder = cache() / "library" / hashlib.sha256(os.fsencode(package)).hexdigest()[:16]
     link = folder / package.name

@@ -15,7 +15,7 @@ AGREEING = 3
 _ALIGNED = ("step", "output", "loss", "backward", "optimizer", "parameters")
 
 
-def event_differences(old: Event, new: Event) -> list[tuple[str, float]]:
+def list_event_differences(old: Event, new: Event) -> list[tuple[str, float]]:
     """Return the parts that differ, causes before effects, and by how much."""
     differences = []
     for name, part in old.parts.items():
@@ -28,19 +28,19 @@ def event_differences(old: Event, new: Event) -> list[tuple[str, float]]:
     return differences + [(name, math.inf) for name in new.parts if name not in old.parts]
 
 
-def event_difference(old: Event, new: Event) -> tuple[str, float]:
+def first_event_difference(old: Event, new: Event) -> tuple[str, float]:
     """Return the first part that differs, and by how much; ("", 0) if none does."""
-    return next(iter(event_differences(old, new)), ("", 0.0))
+    return next(iter(list_event_differences(old, new)), ("", 0.0))
 
 
 def similar(old: Event, new: Event, limit: float) -> bool:
     """Return whether two events are the same or differ within the limit."""
     if old.key != new.key:
         return False
-    return all(gap < limit for _, gap in event_differences(old, new))
+    return all(gap < limit for _, gap in list_event_differences(old, new))
 
 
-def resume(
+def find_next_match(
     old: Sequence[Event], new: Sequence[Event], i: int, j: int, limit: float, both: bool
 ) -> tuple[int, int] | None:
     """Return the nearest places from which both traces are the same, or None.

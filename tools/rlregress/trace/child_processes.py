@@ -46,7 +46,7 @@ _deadline = Deadline()
 
 
 @contextmanager
-def limited(deadline: Deadline) -> Iterator[None]:
+def limit_processes(deadline: Deadline) -> Iterator[None]:
     """End every process that runs in the block at a deadline, and start none after it."""
     global _deadline
     before, _deadline = _deadline, deadline
@@ -58,7 +58,7 @@ def limited(deadline: Deadline) -> Iterator[None]:
 
 def is_over(until: float | None = None) -> bool:
     """Return whether the time of the command, or of a part of it, is over."""
-    return time.time() >= _end(until)
+    return time.time() >= _end_time(until)
 
 
 def check_time(until: float | None = None) -> None:
@@ -79,14 +79,14 @@ def is_cut() -> bool:
     return bool(_deadline.cut)
 
 
-def _end(until: float | None) -> float:
+def _end_time(until: float | None) -> float:
     return _deadline.at if until is None else min(until, _deadline.at)
 
 
 @contextmanager
-def _killed_at(process: subprocess.Popen[str], until: float | None) -> Iterator[None]:
+def _kill_at(process: subprocess.Popen[str], until: float | None) -> Iterator[None]:
     """Kill a process when time is over, unless the block has ended before."""
-    seconds = min(_end(until) - time.time(), threading.TIMEOUT_MAX)
+    seconds = min(_end_time(until) - time.time(), threading.TIMEOUT_MAX)
     limit = threading.Timer(seconds, process_tree.kill_tree, [process])
     limit.daemon = True
     limit.start()
@@ -97,7 +97,7 @@ def _killed_at(process: subprocess.Popen[str], until: float | None) -> Iterator[
 
 
 @contextmanager
-def _started(
+def _start_process(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path | str | None,
@@ -113,7 +113,7 @@ def _started(
     """
     check_time(until)
     with subprocess.Popen(
-        process_tree.supervised(command),
+        process_tree.supervise_command(command),
         env=dict(environment),
         cwd=folder,
         stdin=standard_input,
@@ -124,7 +124,7 @@ def _started(
     ) as process:
         _RUNNING.add(process)
         try:
-            with _killed_at(process, until):
+            with _kill_at(process, until):
                 yield process
         finally:
             _RUNNING.discard(process)
@@ -132,7 +132,7 @@ def _started(
                 process_tree.kill_tree(process)
 
 
-def call(
+def run_command(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path | str | None,
@@ -152,7 +152,7 @@ def call(
         TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
     ):
         files = printed.fileno(), errors.fileno()
-        with _started(command, environment, folder, until, *files) as process:
+        with _start_process(command, environment, folder, until, *files) as process:
             process.wait()
         for file in (printed, errors):
             file.seek(0)
@@ -162,7 +162,7 @@ def call(
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
-def last_words(stderr: str) -> str:
+def last_message(stderr: str) -> str:
     """Return the last message of a process: of a traceback the whole error."""
     lines = stderr.strip().splitlines() or ["nothing was said"]
     frames = [n for n, line in enumerate(lines) if line.startswith('  File "')]
@@ -176,7 +176,7 @@ def end() -> None:
         process_tree.kill_tree(process)
 
 
-def follow(
+def run_line_by_line(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path | str | None,
@@ -187,7 +187,7 @@ def follow(
     with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         try:
             files = subprocess.PIPE, errors.fileno()
-            with _started(command, environment, folder, until, *files) as process:
+            with _start_process(command, environment, folder, until, *files) as process:
                 assert process.stdout is not None
                 for printed in process.stdout:
                     line(printed.rstrip("\n"))
@@ -215,11 +215,11 @@ class Worker:
         self._errors = self._stack.enter_context(errors)
         streams = subprocess.PIPE, errors.fileno(), subprocess.PIPE
         # not where the command was given, which may hold a package of the same name
-        started = _started(command, environment, gettempdir(), None, *streams)
+        started = _start_process(command, environment, gettempdir(), None, *streams)
         self._process = self._stack.enter_context(started)
         self.is_ready = True
 
-    def work(
+    def do_jobs(
         self, path: Path, count: int, line: Callable[[str], None], until: float | None = None
     ) -> str:
         """Do the jobs of a file, or until time is over, handing on each line as it comes.
@@ -233,7 +233,7 @@ class Worker:
         process, done, self.is_ready = self._process, 0, False
         assert process.stdin is not None
         assert process.stdout is not None
-        with _killed_at(process, until):
+        with _kill_at(process, until):
             with suppress(BrokenPipeError):
                 print(path, file=process.stdin, flush=True)
             for printed in islice(process.stdout, count):
@@ -245,7 +245,7 @@ class Worker:
             return ""
         status = process.wait()
         self._errors.seek(0)
-        return f"the process ended with status {status}: {last_words(self._errors.read())}"
+        return f"the process ended with status {status}: {last_message(self._errors.read())}"
 
     def close(self) -> None:
         """End the process."""

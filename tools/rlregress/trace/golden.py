@@ -25,12 +25,12 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from rlregress import datafiles, files
-from rlregress.datafiles import Count, Line, Natural, expected
+from rlregress.datafiles import Count, Line, Natural, expect_value
 from rlregress.errors import UserError
-from rlregress.inside.run_record import checksum, write_atomically
+from rlregress.inside.run_record import compute_checksum, write_atomically
 from rlregress.model.golden_result import Block, GoldenResult
 from rlregress.model.recorded_traces import Divergence, Event, Part, Trace
-from rlregress.source import Function, below, parse_file
+from rlregress.source import Function, list_files_below, parse_file
 from rlregress.trace import trace_reader
 from rlregress.trace.trace_comparison import WRITTEN, compare
 
@@ -54,7 +54,7 @@ _REMEDY = "record it again with: rlregress trace SCRIPT --golden FILE"
 class _Schema:
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda function: function == SCHEMA)]
+    schema: Annotated[int, expect_value(str(SCHEMA), lambda function: function == SCHEMA)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,22 +125,25 @@ class Golden:
         if any(n >= len(self.sites) for n in (*numbers, *(v.site for v in self.values))):
             raise ValueError(f"an event names a site that is not among the {len(self.sites)}")
 
-    def recorded(self) -> Trace:
+    def as_trace(self) -> Trace:
         """Return the events that have a digest each, as a trace without numbers."""
         events = []
         for index, row in enumerate(self.events):
             number, *digests = row.split()
-            events.append(self._event(index, int(number), map(_digest_alone, digests)))
+            events.append(self._make_event(index, int(number), map(_part_of_digest, digests)))
         return Trace(header={"failure": ""}, events=tuple(events))
 
-    def events_with_values(self) -> list[tuple[int, Event]]:
+    def list_known_events(self) -> list[tuple[int, Event]]:
         """Return the events whose values are known; how many of kind and name precede each."""
         return [
-            (row.before, self._event(row.event, row.site, starmap(trace_reader.part_of, row.parts)))
+            (
+                row.before,
+                self._make_event(row.event, row.site, starmap(trace_reader.make_part, row.parts)),
+            )
             for row in self.values
         ]
 
-    def _event(self, index: int, site: int, parts: Iterable[Part]) -> Event:
+    def _make_event(self, index: int, site: int, parts: Iterable[Part]) -> Event:
         event_site = self.sites[site]
         # a file that was edited may have fewer parts
         named = dict(zip(event_site.parts, parts, strict=False))
@@ -149,16 +152,16 @@ class Golden:
         )
 
 
-def _digest_alone(digest: str) -> Part:
+def _part_of_digest(digest: str) -> Part:
     return Part(digest=digest, norm=None, values=(), text=f"digest {digest}")
 
 
-def _without_numbers(event: Event) -> Event:
-    parts = {name: _digest_alone(part.digest[:_DIGEST]) for name, part in event.parts.items()}
+def _keep_digests_only(event: Event) -> Event:
+    parts = {name: _part_of_digest(part.digest[:_DIGEST]) for name, part in event.parts.items()}
     return replace(event, parts=parts, named={})
 
 
-def _compared(trace: Trace) -> list[Event]:
+def _select_compared(trace: Trace) -> list[Event]:
     """Return the events that golden files are about, numbered anew."""
     events = [event for event in trace.events if event.kind not in WRITTEN]
     return [replace(event, index=index) for index, event in enumerate(events)]
@@ -173,8 +176,8 @@ def write(path: Path, trace: Trace) -> None:
     Raises:
         UserError: it would be too large, however few events it lists.
     """
-    content = _content(trace)
-    text = _text({**content, "checksum": checksum(content)})
+    content = _make_content(trace)
+    text = _format_json({**content, "checksum": compute_checksum(content)})
     if len(text.encode()) > LARGEST:
         raise UserError(
             f"the golden file would have {len(text.encode())} bytes, more than {LARGEST}: name "
@@ -183,17 +186,17 @@ def write(path: Path, trace: Trace) -> None:
     write_atomically(path, text)
 
 
-def _content(trace: Trace) -> dict[str, Any]:
-    events, job = _compared(trace), trace.header["job"]
-    before, sites = _counts_before(events), dict[str, int]()
+def _make_content(trace: Trace) -> dict[str, Any]:
+    events, job = _select_compared(trace), trace.header["job"]
+    before, sites = _count_before(events), dict[str, int]()
     values = [
         {
             "event": number,
             "before": before[number],
-            "site": _site(events[number], sites),
-            "parts": [_row(part) for part in events[number].parts.values()],
+            "site": _number_site(events[number], sites),
+            "parts": [_part_as_row(part) for part in events[number].parts.values()],
         }
-        for number in _numbers_of_known(events)
+        for number in _choose_known_events(events)
     ]
     content = {
         "schema": SCHEMA,
@@ -204,12 +207,12 @@ def _content(trace: Trace) -> dict[str, Any]:
         "arithmetic": trace.header["arithmetic"],
         "seeds": trace.header["seeds"],
         "seeded": trace.header["seeded"],
-        "versions": _versions(trace),
-        "sources": {name: _source(path) for name, path in _source_files(trace).items()},
+        "versions": _imported_versions(trace),
+        "sources": {name: _digest_source(path) for name, path in _list_source_files(trace).items()},
         "length": len(events),
         "values": values,
     }
-    room = LARGEST - len(_text(content).encode()) - _FRAME
+    room = LARGEST - len(_format_json(content).encode()) - _FRAME
     return {**content, **_select_events(events, sites, max(room, 1))}
 
 
@@ -221,13 +224,13 @@ def _select_events(events: Sequence[Event], sites: dict[str, int], room: int) ->
         room: in bytes.
     """
     rows: list[str] = []
-    # as ``_text`` writes them, with the end of the line
+    # as ``_format_json`` writes them, with the end of the line
     size = sum(len(site) + 4 for site in sites)
     single, single_sites = 0, len(sites)
     for event in events:
         site_count = len(sites)
         digests = (part.digest[:_DIGEST] for part in event.parts.values())
-        rows.append(" ".join([str(_site(event, sites)), *digests]))
+        rows.append(" ".join([str(_number_site(event, sites)), *digests]))
         size += len(rows[-1]) + 6 + sum(len(site) + 4 for site in islice(sites, site_count, None))
         # blocks begin after a step or an update, where two recordings can be cut
         if size <= room * _SINGLE and event.kind in _DECISIVE:
@@ -241,11 +244,11 @@ def _select_events(events: Sequence[Event], sites: dict[str, int], room: int) ->
         "events": rows[:single],
         "block": block,
         "blocked": len(remaining),
-        "blocks": [_chain(piece) for piece in _blocks(remaining, block)],
+        "blocks": [_digest_block(piece) for piece in _split_in_blocks(remaining, block)],
     }
 
 
-def _counts_before(events: Sequence[Event]) -> list[int]:
+def _count_before(events: Sequence[Event]) -> list[int]:
     """Return for each event how many of its kind and name come before it."""
     counts: Counter[tuple[str, str]] = Counter()
     before = []
@@ -255,7 +258,7 @@ def _counts_before(events: Sequence[Event]) -> list[int]:
     return before
 
 
-def _site(event: Event, sites: dict[str, int]) -> int:
+def _number_site(event: Event, sites: dict[str, int]) -> int:
     at = None
     if event.file:
         callers = [[place.file, place.line, place.function] for place in event.callers]
@@ -264,18 +267,18 @@ def _site(event: Event, sites: dict[str, int]) -> int:
     return sites.setdefault(json.dumps(site), len(sites))
 
 
-def _row(part: Part) -> list[Any]:
+def _part_as_row(part: Part) -> list[Any]:
     """Return a part as a trace writes it."""
-    numbers = [[_number(x) for x in row] for row in (part.values, part.shadow)]
-    norm = None if part.norm is None else _number(part.norm)
+    numbers = [[_number_for_json(x) for x in row] for row in (part.values, part.shadow)]
+    norm = None if part.norm is None else _number_for_json(part.norm)
     return [part.digest, norm, numbers[0], numbers[1] or None, part.text, part.types]
 
 
-def _number(x: float) -> Any:
+def _number_for_json(x: float) -> Any:
     return x if math.isfinite(x) else str(x)
 
 
-def _numbers_of_known(events: Sequence[Event]) -> list[int]:
+def _choose_known_events(events: Sequence[Event]) -> list[int]:
     """Return the first events, losses (or steps) at even distances, and the last event."""
     losses = [e for e in events if e.kind == "backward"] or [e for e in events if e.kind == "step"]
     stops = (math.ceil(len(losses) * n / _CHECKPOINTS) for n in range(1, _CHECKPOINTS + 1))
@@ -283,16 +286,16 @@ def _numbers_of_known(events: Sequence[Event]) -> list[int]:
     return sorted({*range(min(_FIRST, len(events))), *checkpoints, len(events) - 1})
 
 
-def _blocks(events: Sequence[Event], size: int) -> list[Sequence[Event]]:
+def _split_in_blocks(events: Sequence[Event], size: int) -> list[Sequence[Event]]:
     return [events[start : start + size] for start in range(0, len(events), size)]
 
 
-def _chain(events: Sequence[Event]) -> str:
+def _digest_block(events: Sequence[Event]) -> str:
     rows = [[*event.key, list(event.parts), event.digests] for event in events]
     return hashlib.blake2b(json.dumps(rows).encode(), digest_size=_BLOCK // 2).hexdigest()
 
 
-def _text(content: Mapping[str, Any]) -> str:
+def _format_json(content: Mapping[str, Any]) -> str:
     """Return JSON with a line for each entry of a list or table: git shows which of them moved."""
 
     def lines(value: Any) -> str:
@@ -311,7 +314,7 @@ def _text(content: Mapping[str, Any]) -> str:
 
 
 @functools.cache
-def _distributions_by_module() -> Mapping[str, Sequence[str]]:
+def _map_modules_to_distributions() -> Mapping[str, Sequence[str]]:
     # reads the lists of files of all that is installed
     return importlib.metadata.packages_distributions()
 
@@ -319,15 +322,15 @@ def _distributions_by_module() -> Mapping[str, Sequence[str]]:
 _version = functools.cache(importlib.metadata.version)
 
 
-def _versions(trace: Trace) -> dict[str, str]:
+def _imported_versions(trace: Trace) -> dict[str, str]:
     """Return the versions of Python and of all distributions that the training imported."""
-    owners = _distributions_by_module()
+    owners = _map_modules_to_distributions()
     names = {name for top in trace.header["distributions_imported"] for name in owners.get(top, ())}
     versions = {name: _version(name) for name in sorted(names)}
     return {"python": trace.header["versions"]["python"], **versions}
 
 
-def _source_files(trace: Trace) -> dict[str, Path]:
+def _list_source_files(trace: Trace) -> dict[str, Path]:
     """Return the files of the script and the library that the training imported."""
     script = Path(trace.header["job"]["script"])
     roots = {root.name: root for root in [*map(Path, trace.header["folders"]), script]}
@@ -339,32 +342,32 @@ def _source_files(trace: Trace) -> dict[str, Path]:
     # modules beside the script that belong to no package
     for place in map(Path, {*trace.header["folders_imported"]} - {*trace.header["folders"]}):
         if script.parent in place.parents and "site-packages" not in place.parts:
-            files_by_name |= {str(m.relative_to(script.parent)): m for m in below(place)}
+            files_by_name |= {str(m.relative_to(script.parent)): m for m in list_files_below(place)}
     return {name: path for name, path in sorted(files_by_name.items()) if path.suffix == ".py"}
 
 
-def _digest_of(content: bytes, length: int) -> str:
+def _digest(content: bytes, length: int) -> str:
     return hashlib.sha256(content).hexdigest()[:length]
 
 
-def _source(path: Path) -> str:
+def _digest_source(path: Path) -> str:
     """Return digests of a file and of its functions."""
-    functions = "".join(digest for _, digest in _functions(path))
-    return f"{_digest_of(path.read_bytes(), _DIGEST)} {functions}"
+    functions = "".join(digest for _, digest in _digest_functions(path))
+    return f"{_digest(path.read_bytes(), _DIGEST)} {functions}"
 
 
-def _functions(path: Path) -> list[tuple[Function, str]]:
+def _digest_functions(path: Path) -> list[tuple[Function, str]]:
     """Return the functions of a source file, each with a digest of its lines."""
     source, lines = parse_file(str(path)), path.read_bytes().splitlines()
     return [
-        (function, _digest_of(b"\n".join(lines[function.first - 1 : function.last]), _FUNCTION))
+        (function, _digest(b"\n".join(lines[function.first - 1 : function.last]), _FUNCTION))
         for function in (source.functions if source is not None else ())
     ]
 
 
-def _changed_functions(old: str, path: Path) -> list[str]:
+def _list_changed_functions(old: str, path: Path) -> list[str]:
     """Return the innermost functions of a file that its old digests do not have."""
-    new = _functions(path)
+    new = _digest_functions(path)
     pieces = [old[at : at + _FUNCTION] for at in range(0, len(old), _FUNCTION)]
     matcher = SequenceMatcher(None, pieces, [digest for _, digest in new], autojunk=False)
     changed = [
@@ -380,15 +383,15 @@ def _changed_functions(old: str, path: Path) -> list[str]:
     ]
 
 
-def _changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
+def _list_changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
     """Return the files that differ, and their functions that do."""
-    new, changed = _source_files(trace), dict[str, list[str]]()
+    new, changed = _list_source_files(trace), dict[str, list[str]]()
     for name in dict.fromkeys([*golden.sources, *new]):
         digest, _, functions = golden.sources.get(name, "").partition(" ")
         if name not in new:
             changed[name] = []
-        elif _digest_of(new[name].read_bytes(), _DIGEST) != digest:
-            changed[name] = _changed_functions(functions, new[name])
+        elif _digest(new[name].read_bytes(), _DIGEST) != digest:
+            changed[name] = _list_changed_functions(functions, new[name])
     return changed
 
 
@@ -415,43 +418,43 @@ def load(path: Path) -> Golden:
     datafiles.read_json_line(text, _Schema, path, _REMEDY)
     golden: Golden = datafiles.read_json_line(text, Golden, path, _REMEDY)
     content = json.loads(text)
-    if content.pop("checksum") != checksum(content):
+    if content.pop("checksum") != compute_checksum(content):
         raise UserError(
             f"{path} was changed after it was recorded: its checksum differs; {_REMEDY}"
         )
     return golden
 
 
-def differences(golden: Golden, trace: Trace) -> GoldenResult:
+def compare_with_golden(golden: Golden, trace: Trace) -> GoldenResult:
     """Compare a golden file with the same script recorded again."""
-    events, old = _compared(trace), golden.recorded()
+    events, old = _select_compared(trace), golden.as_trace()
     # the same steps and updates, however many other events lead to them
     stops = [0, *(event.index + 1 for event in events if event.kind in _DECISIVE)]
     count = min(sum(event.kind in _DECISIVE for event in old.events), len(stops) - 1)
     cut = stops[count] if golden.blocked else len(events)
-    new = replace(trace, events=tuple(map(_without_numbers, events[:cut])))
+    new = replace(trace, events=tuple(map(_keep_digests_only, events[:cut])))
     comparison, block = compare(old, new), None
     first = comparison.first
     if comparison.verdict == "equal":
-        block = _first_block(golden, count, [e for e in events[cut:] if e.kind in _DECISIVE])
+        block = _find_first_block(golden, count, [e for e in events[cut:] if e.kind in _DECISIVE])
     elif first is not None:
-        comparison = replace(comparison, first=_with_values(first, golden, events), growth=())
+        comparison = replace(comparison, first=_add_known_values(first, golden, events), growth=())
     after = first.old.index if first is not None and first.old is not None else len(old.events)
     return GoldenResult(
         length=golden.length,
         comparison=comparison,
         block=block,
         failure=trace.ending if trace.failure else "",
-        checkpoints=_differing_checkpoints(golden, events, after),
-        versions=_table_differences(golden.versions, _versions(trace)),
-        sources=_changed_sources(golden, trace),
-        seeds=_table_differences(golden.seeds, trace.header["seeds"]),
+        checkpoints=_list_differing_checkpoints(golden, events, after),
+        versions=_compare_tables(golden.versions, _imported_versions(trace)),
+        sources=_list_changed_sources(golden, trace),
+        seeds=_compare_tables(golden.seeds, trace.header["seeds"]),
     )
 
 
-def _with_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> Divergence:
+def _add_known_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> Divergence:
     """Return the first difference with the values that are known of either event."""
-    events_by_index = {event.index: event for _, event in golden.events_with_values()}
+    events_by_index = {event.index: event for _, event in golden.list_known_events()}
     old = first.old and events_by_index.get(first.old.index, first.old)
     new = first.new and events[first.new.index]
     if new is not None and old is first.old:
@@ -460,10 +463,10 @@ def _with_values(first: Divergence, golden: Golden, events: Sequence[Event]) -> 
     return replace(first, old=old, new=new)
 
 
-def _first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block | None:
-    pairs = zip_longest(golden.blocks, _blocks(events, golden.block))
+def _find_first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block | None:
+    pairs = zip_longest(golden.blocks, _split_in_blocks(events, golden.block))
     for number, (recorded, block) in enumerate(pairs):
-        if block is None or _chain(block) != recorded:
+        if block is None or _digest_block(block) != recorded:
             start = number * golden.block
             stop = min(start + golden.block, max(golden.blocked, len(events)))
             ends = (block[0], block[-1]) if block else (None, None)
@@ -471,12 +474,12 @@ def _first_block(golden: Golden, count: int, events: Sequence[Event]) -> Block |
     return None
 
 
-def _differing_checkpoints(
+def _list_differing_checkpoints(
     golden: Golden, events: Sequence[Event], after: int
 ) -> list[tuple[Event, Event]]:
     """Return old and new of the known events behind a number that have other digests."""
-    new = {(*event.key, n): event for event, n in zip(events, _counts_before(events), strict=True)}
-    pairs = [(old, new.get((*old.key, before))) for before, old in golden.events_with_values()]
+    new = {(*event.key, n): event for event, n in zip(events, _count_before(events), strict=True)}
+    pairs = [(old, new.get((*old.key, before))) for before, old in golden.list_known_events()]
     return [
         (old, event)
         for old, event in pairs
@@ -484,9 +487,7 @@ def _differing_checkpoints(
     ]
 
 
-def _table_differences(
-    old: Mapping[str, str], new: Mapping[str, str]
-) -> dict[str, tuple[str, str]]:
+def _compare_tables(old: Mapping[str, str], new: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return the differences of two tables; empty where a table has no entry."""
     names = dict.fromkeys([*old, *new])
     pairs = {name: (old.get(name, ""), new.get(name, "")) for name in names}

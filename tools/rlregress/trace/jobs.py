@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rlregress import frameworks
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.files import absolute
 
 
@@ -46,7 +46,7 @@ def build_job(
         )
         raise UserError(f"--algorithm is missing; expected one of {framework}: {algorithm_names}")
     if algorithm not in trainings:
-        clause = nearest(algorithm, trainings)
+        clause = suggest_names(algorithm, trainings)
         raise UserError(f"{framework} has no built-in training of '{algorithm}'; {clause}")
     training = {"framework": framework, "training": algorithm, "steps": steps, "seed": 0}
     return {**training, "packages": list(packages)}

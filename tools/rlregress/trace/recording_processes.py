@@ -17,9 +17,9 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.inside import child_environment
 from rlregress.model.explain import Repeated
-from rlregress.model.recorded_traces import Trace, in_words
+from rlregress.model.recorded_traces import Trace, describe_label
 from rlregress.trace import child_processes, trace_reader
-from rlregress.trace.trace_comparison import compare, without_unsteady
+from rlregress.trace.trace_comparison import compare, mark_unsteady
 
 #: not with -m, which puts the working directory before the packages of the version.
 _START = (
@@ -69,7 +69,7 @@ class Runtime:
         return variables
 
 
-def current_paths() -> tuple[str, ...]:
+def list_changed_copies() -> tuple[str, ...]:
     """Return the entries before the installed packages in this process's path: changed copies."""
     installed = {sysconfig.get_path(name) for name in ("purelib", "platlib", "stdlib")}
     library = str(suite.library())
@@ -77,14 +77,14 @@ def current_paths() -> tuple[str, ...]:
     return tuple(p for p in path_entries if p and p not in installed and p != library)
 
 
-def start(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
+def start_command(module: str, runtime: Runtime, *jobs: Path) -> list[str]:
     """Return the command that runs a module of ``inside`` on a version."""
     return [runtime.python, "-c", _START.format(module=module), *map(str, jobs)]
 
 
 def current_runtime(label: str, portable: bool = False) -> Runtime:
     """Return the environment of this process, or the same in portable arithmetic."""
-    return Runtime(label, paths=current_paths(), portable=portable)
+    return Runtime(label, paths=list_changed_copies(), portable=portable)
 
 
 class Killed(UserError):
@@ -97,7 +97,7 @@ class Killed(UserError):
 
     def __init__(self, label: str, signal: str, message: str) -> None:
         super().__init__(
-            f"no trace was recorded on {in_words(label)}: the process was ended by {signal}"
+            f"no trace was recorded on {describe_label(label)}: the process was ended by {signal}"
         )
         self.signal, self.last_words = signal, message
 
@@ -121,8 +121,8 @@ def record(
         if runtime.portable:
             full_job["portable"] = True
         path.write_text(json.dumps(full_job), encoding="utf-8")
-        completed = child_processes.call(
-            start("trace_worker", runtime, path),
+        completed = child_processes.run_command(
+            start_command("trace_worker", runtime, path),
             runtime.environment(),
             folder if job.get("script") is None else None,
             until,
@@ -130,8 +130,8 @@ def record(
     if completed.returncode < 0:
         raise Killed(runtime.label, signal.Signals(-completed.returncode).name, completed.stderr)
     if completed.returncode or not output.is_file():
-        text = child_processes.last_words(completed.stderr)
-        raise UserError(f"no trace was recorded on {in_words(runtime.label)}: {text}")
+        text = child_processes.last_message(completed.stderr)
+        raise UserError(f"no trace was recorded on {describe_label(runtime.label)}: {text}")
     return trace_reader.load(output)
 
 
@@ -139,8 +139,8 @@ def check_trained(trace: Trace, label: str) -> None:
     """Raise UserError if nothing was traced, and nothing failed either."""
     if not trace.failure and not any(map(trace.count, ("optimizer", "step", "output"))):
         raise UserError(
-            f"nothing was traced on {in_words(label)}: no environment step and no optimiser step; "
-            "expected a script that trains with PyTorch on environments of gymnasium"
+            f"nothing was traced on {describe_label(label)}: no environment step and no optimiser "
+            "step; expected a script that trains with PyTorch on environments of gymnasium"
         )
 
 
@@ -152,15 +152,15 @@ def record_twice(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Repe
     """
     first = record(job, output, runtime)
     check_trained(first, runtime.label)
-    repeated = repeat(job, first, runtime)
+    repeated = repeat_trace(job, first, runtime)
     if repeated.trace.unsteady:
         trace_reader.rewrite_header(output, repeated.trace)
     return repeated
 
 
-def repeat(job: Mapping[str, Any], first: Trace, runtime: Runtime) -> Repeated:
+def repeat_trace(job: Mapping[str, Any], first: Trace, runtime: Runtime) -> Repeated:
     """Record a trace again and compare both."""
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
         repetition = record(job, Path(folder) / "again.trace", runtime)
-    first = without_unsteady(first, repetition)
+    first = mark_unsteady(first, repetition)
     return Repeated(trace=first, with_itself=compare(first, repetition), repetition=repetition)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rlregress.model.recorded_traces import Comparison, Divergence, Event, Trace
-from rlregress.trace.align import event_differences
+from rlregress.trace.align import list_event_differences
 from rlregress.trace.trace_comparison import (
     EXACT,
     GROWN,
@@ -54,12 +54,12 @@ def measure_rounding(
         comparison: without it.
         copies: of the old version, nudged at event ``find_rounding_start(comparison)``.
     """
-    old_events, new_events = _main(old), _main(new)
+    old_events, new_events = _list_main_events(old), _list_main_events(new)
     complete = [copy for copy in copies if _is_complete(copy, old)]
     # an error of one version alone is none
     if not complete or bool(new.failure) != bool(old.failure):
         return comparison
-    deviations = [_find_deviations(old_events, _main(copy)) for copy in complete]
+    deviations = [_find_deviations(old_events, _list_main_events(copy)) for copy in complete]
     ends, limits = [*map(len, deviations)], _find_limits(old_events, deviations)
     departure = _find_excess(old_events, new_events, limits)
     number, part = departure or (len(limits), "")
@@ -89,7 +89,7 @@ def measure_rounding(
 
 def _cut_trace(trace: Trace, number: int) -> Trace:
     """Return the events before one of its main events; all of them if there is no such event."""
-    main = _main(trace)
+    main = _list_main_events(trace)
     return replace(
         trace, events=trace.events[: main[number].index] if main[number:] else trace.events
     )
@@ -117,7 +117,7 @@ def _is_complete(copy: Trace, old: Trace) -> bool:
     return bool(copy.failure) == bool(old.failure) and not is_cut
 
 
-def _main(trace: Trace) -> list[Event]:
+def _list_main_events(trace: Trace) -> list[Event]:
     return [event for event in trace.events if event.kind not in INCIDENTAL]
 
 
@@ -125,7 +125,7 @@ def _find_deviations(old: Sequence[Event], copy: Sequence[Event]) -> list[float]
     """Return how far each event of a copy deviates, up to where it does something else."""
     deviations: list[float] = []
     for x, y in zip(old, copy, strict=False):
-        largest = max((gap for _, gap in event_differences(x, y)), default=0.0)
+        largest = max((gap for _, gap in list_event_differences(x, y)), default=0.0)
         if x.key != y.key or largest > GROWN:
             break
         deviations.append(largest)
@@ -157,7 +157,7 @@ def _find_excess(
     for number, limit in enumerate(limits):
         if number >= len(new) or old[number].key != new[number].key:
             return number, ""
-        for part, gap in event_differences(old[number], new[number]):
+        for part, gap in list_event_differences(old[number], new[number]):
             if part in EXACT or gap > limit:
                 return number, part
     if len(limits) == len(old) != len(new):

@@ -25,7 +25,7 @@ from rlregress.model.recorded_traces import (
     Trace,
     difference,
 )
-from rlregress.trace.align import event_difference, event_differences, resume
+from rlregress.trace.align import find_next_match, first_event_difference, list_event_differences
 
 #: relative difference of reordered arithmetic in float32, at first.
 CLOSE = 1e-6
@@ -76,8 +76,8 @@ class _Walk:
     """Both traces side by side, up to the first event that is not the same."""
 
     def __init__(self, old: Trace, new: Trace) -> None:
-        old_events, self.old_end = _split(old.events)
-        new_events, self.new_end = _split(new.events)
+        old_events, self.old_end = _split_off_networks(old.events)
+        new_events, self.new_end = _split_off_networks(new.events)
         self.old, only_old = _split_common(old_events, new_events)
         self.new, only_new = _split_common(new_events, old_events)
         self.i = self.j = self.compared = self.equal = 0
@@ -85,7 +85,7 @@ class _Walk:
         self.losses = _Losses(old_events, new_events)
         # a generated call of one version alone is of a name or an option that the other lacks
         generated = old.is_generated and new.is_generated and any(e.is_answer for e in self.old)
-        self.interface = None if generated else _output_divergence(only_old, only_new)
+        self.interface = None if generated else _find_output_divergence(only_old, only_new)
         self.has_failed = bool(old.failure or new.failure)
         self.rounding: Divergence | None = None
         self.worst = 0.0
@@ -95,16 +95,16 @@ class _Walk:
         self.suspect: Divergence | None = None
         self.since = 0
 
-    def heads(self) -> tuple[Event | None, Event | None]:
+    def next_events(self) -> tuple[Event | None, Event | None]:
         """Return the next event of either version."""
         return (
             self.old[self.i] if self.i < len(self.old) else None,
             self.new[self.j] if self.j < len(self.new) else None,
         )
 
-    def divergence_here(self, kind: str, part: str) -> Divergence:
+    def make_divergence(self, kind: str, part: str) -> Divergence:
         """Return a difference of the next events."""
-        x, y = self.heads()
+        x, y = self.next_events()
         return Divergence(
             kind=kind, part=part, old=x, new=y, before=tuple(self.old[max(0, self.i - 3) : self.i])
         )
@@ -114,14 +114,14 @@ class _Walk:
             divergence = self._next()
             if divergence is not None:
                 return self._has_ended("diverged", divergence)
-        divergence = self._at_the_end()
+        divergence = self._compare_final_networks()
         if divergence is not None:
             return self._has_ended("diverged", divergence)
         if self.interface is not None:
             return self._has_ended("diverged", self.interface)
         return self._has_ended("equal" if self.rounding is None else "close", self.rounding)
 
-    def _at_the_end(self) -> Divergence | None:
+    def _compare_final_networks(self) -> Divergence | None:
         """Compare the final outputs of the networks, which no event shows."""
         x, y = self.old_end, self.new_end
         if x is None or y is None:
@@ -130,22 +130,22 @@ class _Walk:
                 return self.trains
             # networks that one version alone has changed, without an event
             return Divergence(kind="order", part="", old=x, new=y, before=tuple(self.old[-3:]))
-        part, gap = self._worst(x, y)
+        part, gap = self._find_worst_part(x, y)
         self._note_types(x, y, tuple(self.old[-3:]))
         self.compared += 1
         if not part:
-            self.equal += self._so_far_equal()
+            self.equal += self._is_equal_so_far()
             # networks that end alike acquit an update more, and no number that is another
-            return self.trains if self._renumbered() else None
+            return self.trains if self._is_renumbered() else None
         divergence = Divergence(
             kind=KINDS[x.kind, part], part=part, old=x, new=y, before=tuple(self.old[-3:])
         )
-        if self._passes(part, gap):
+        if self._is_explained(part, gap):
             self.rounding = self.rounding or divergence
             return None
         return self.trains or divergence
 
-    def _renumbered(self) -> bool:
+    def _is_renumbered(self) -> bool:
         """Return whether a training event was skipped on both versions, so that numbers differ."""
         old, new = (
             Counter(
@@ -177,38 +177,40 @@ class _Walk:
             numbers=numbers,
         )
 
-    def _so_far_equal(self) -> bool:
+    def _is_equal_so_far(self) -> bool:
         return self.rounding is None and self.interface is None
 
     def _next(self) -> Divergence | None:
         """Advance by one event or one alignment; return the divergence if neither is possible."""
-        x, y = self.heads()
-        if x is not None and y is not None and _comparable(x, y):
+        x, y = self.next_events()
+        if x is not None and y is not None and _is_comparable(x, y):
             self._note_types(x, y, tuple(self.old[max(0, self.i - 3) : self.i]))
-            part, gap = self._worst(x, y)
-            if self._passes(part, gap):
-                self._count(x, part, gap)
+            part, gap = self._find_worst_part(x, y)
+            if self._is_explained(part, gap):
+                self._count_event(x, part, gap)
                 return None
-            if part not in EXACT and self._skip(both=False):
+            if part not in EXACT and self._skip_events(both=False):
                 return None
             self.compared += 1
-            return self._diverged(self.divergence_here(self._kind(x, y, part), part), gap)
-        if self._skip(both=True):
+            return self._find_cause(
+                self.make_divergence(self._kind_of_divergence(x, y, part), part), gap
+            )
+        if self._skip_events(both=True):
             return None
-        return self._diverged(self.divergence_here("order", ""), math.inf)
+        return self._find_cause(self.make_divergence("order", ""), math.inf)
 
-    def _worst(self, x: Event, y: Event) -> tuple[str, float]:
+    def _find_worst_part(self, x: Event, y: Event) -> tuple[str, float]:
         """Return the first part that no rounding explains, or else the first that differs at all.
 
         Values of other names, types or shapes are others in any case: later events show whether
         the numbers diverge.
         """
-        retyped = _retyped(x, y)
-        differing = [row for row in event_differences(x, y) if row[0] not in retyped]
-        beyond = [name for name in differing if not self._passes(*name)]
+        retyped = _list_retyped_parts(x, y)
+        differing = [row for row in list_event_differences(x, y) if row[0] not in retyped]
+        beyond = [name for name in differing if not self._is_explained(*name)]
         return (beyond or differing or [("", 0.0)])[0]
 
-    def _passes(self, part: str, gap: float) -> bool:
+    def _is_explained(self, part: str, gap: float) -> bool:
         if not part or gap <= CLOSE:
             return True
         if self.rounding is None or part in EXACT:
@@ -220,18 +222,20 @@ class _Walk:
         """Note the first other type of a name that both have, or else the first other name."""
         if self.interface is not None and self.interface.retypes:
             return
-        for part in _retyped(x, y):
+        for part in _list_retyped_parts(x, y):
             type_difference = Divergence(kind="interface", part=part, old=x, new=y, before=before)
             if self.interface is None or type_difference.retypes:
                 self.interface = type_difference
                 return
 
-    def _count(self, x: Event, part: str, gap: float) -> None:
+    def _count_event(self, x: Event, part: str, gap: float) -> None:
         self.compared += 1
         if part and self.rounding is None:
-            self.rounding = self.divergence_here(self._kind(x, self.new[self.j], part), part)
+            self.rounding = self.make_divergence(
+                self._kind_of_divergence(x, self.new[self.j], part), part
+            )
         self.worst = max(self.worst, gap)
-        self.equal += self._so_far_equal()
+        self.equal += self._is_equal_so_far()
         if part and x.kind == "backward":
             self.losses.add(x, gap)
         if x.kind == "optimizer" and self.suspect is not None:
@@ -240,10 +244,10 @@ class _Walk:
                 self.suspect = None
         self.i, self.j = self.i + 1, self.j + 1
 
-    def _skip(self, both: bool) -> bool:
+    def _skip_events(self, both: bool) -> bool:
         """Skip events of one version if both versions agree afterwards."""
         limit = GROWN if self.rounding is not None else 0.0
-        resumed = resume(self.old, self.new, self.i, self.j, limit, both)
+        resumed = find_next_match(self.old, self.new, self.i, self.j, limit, both)
         if resumed is None:
             return False
         only = [*self.old[self.i : resumed[0]], *self.new[self.j : resumed[1]]]
@@ -255,15 +259,15 @@ class _Walk:
         if ends and any(event.kind in ("optimizer", "step") for event in only):
             return False
         if self.suspect is None:
-            self.suspect, self.since = self.divergence_here("order", ""), 0
+            self.suspect, self.since = self.make_divergence("order", ""), 0
         if self.trains is None and any(event.kind in TRAINING for event in only):
-            self.trains = self.divergence_here("order", "")
+            self.trains = self.make_divergence("order", "")
         self.extra += [("old", event) for event in self.old[self.i : resumed[0]]]
         self.extra += [("new", event) for event in self.new[self.j : resumed[1]]]
         self.i, self.j = resumed
         return True
 
-    def _diverged(self, divergence: Divergence, gap: float) -> Divergence:
+    def _find_cause(self, divergence: Divergence, gap: float) -> Divergence:
         """Return the cause to blame for a difference at this place."""
         if self.suspect is not None:
             return self.suspect
@@ -273,32 +277,34 @@ class _Walk:
             return self.rounding
         return divergence
 
-    def _kind(self, x: Event, y: Event, part: str) -> str:
+    def _kind_of_divergence(self, x: Event, y: Event, part: str) -> str:
         if x.kind == "write":
-            if self._begins():
+            if self._is_initialisation():
                 return "initialisation"
-            before = _neighbour(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
-            after = _neighbour(self.old[self.i :], ("backward", "optimizer", "step"))
+            before = _kind_of_first(self.old[: self.i][::-1], ("backward", "optimizer", "step"))
+            after = _kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
             if (before, after) == ("backward", "optimizer"):
                 return "gradient"
             # between acting and learning a buffer is filled, after learning come the targets
             return "data" if before == "step" else "target update"
         if x.kind == "draw":
-            if self._begins():
+            if self._is_initialisation():
                 return "initialisation"
-            after = _neighbour(self.old[self.i :], ("backward", "optimizer", "step"))
+            after = _kind_of_first(self.old[self.i :], ("backward", "optimizer", "step"))
             return "exploration" if after == "step" else "sampling"
         return KINDS.get((x.kind, part), "order")
 
-    def _begins(self) -> bool:
+    def _is_initialisation(self) -> bool:
         """Return whether this difference gives networks other initial parameters."""
-        pair = [_first(events) for events in (self.old[self.i :], self.new[self.j :])]
+        pair = [
+            _first_new_parameters(events) for events in (self.old[self.i :], self.new[self.j :])
+        ]
         if pair[0] is None or pair[1] is None:
             return False
         return pair[0].digests != pair[1].digests
 
 
-def _retyped(x: Event, y: Event) -> list[str]:
+def _list_retyped_parts(x: Event, y: Event) -> list[str]:
     """Return the parts of both events whose names, types or shapes differ."""
     return [
         name
@@ -307,18 +313,18 @@ def _retyped(x: Event, y: Event) -> list[str]:
     ]
 
 
-def _comparable(x: Event, y: Event) -> bool:
+def _is_comparable(x: Event, y: Event) -> bool:
     """Return whether two events differ only in numbers."""
     if x.key != y.key:
         return False
     # a function may be renamed, but draws of two functions are two draws, and losses two losses
     if x.kind == "backward":
-        return x.function == y.function or event_difference(x, y)[1] < GROWN
+        return x.function == y.function or first_event_difference(x, y)[1] < GROWN
     loose = x.kind in ("step", "reset", "output", "loss", "optimizer", "parameters")
     return loose or x.function == y.function or x.digests == y.digests
 
 
-def _split(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
+def _split_off_networks(events: Sequence[Event]) -> tuple[Sequence[Event], Event | None]:
     """Return the events before the final networks, and that event, if there is one."""
     if events and events[-1].kind == "final":
         return events[:-1], events[-1]
@@ -346,7 +352,7 @@ def _split_common(
     return common, exclusive
 
 
-def _output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
+def _find_output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
     """Return a difference in what the library returns on one version only, such as an error."""
     old_event, new_event = (next((e for e in events if e.is_answer), None) for events in (old, new))
     return (
@@ -356,7 +362,7 @@ def _output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence
     )
 
 
-def _first(events: Sequence[Event]) -> Event | None:
+def _first_new_parameters(events: Sequence[Event]) -> Event | None:
     """Return the next event of new parameters, if no step and no update comes before it."""
     for event in events:
         if event.kind == "parameters":
@@ -366,7 +372,7 @@ def _first(events: Sequence[Event]) -> Event | None:
     return None
 
 
-def _neighbour(events: Sequence[Event], kinds: Sequence[str]) -> str:
+def _kind_of_first(events: Sequence[Event], kinds: Sequence[str]) -> str:
     return next((event.kind for event in events if event.kind in kinds), "")
 
 
@@ -377,7 +383,9 @@ def compare(old: Trace, new: Trace) -> Comparison:
     name by name, as far as it repeats itself.
     """
     unsteady = old.unsteady | new.unsteady
-    old, new = (replace(trace, events=_steady(trace.events, unsteady)) for trace in (old, new))
+    old, new = (
+        replace(trace, events=_drop_unsteady_parts(trace.events, unsteady)) for trace in (old, new)
+    )
     common_traces = [
         replace(
             trace, events=tuple(event for event in trace.events if event.kind not in INCIDENTAL)
@@ -392,18 +400,19 @@ def compare(old: Trace, new: Trace) -> Comparison:
     ):
         limit = CLOSE if comparison.rounding is None else GROWN
         comparison = replace(
-            comparison, first=_first_module(comparison.first, old, new, limit) or comparison.first
+            comparison,
+            first=_find_first_module(comparison.first, old, new, limit) or comparison.first,
         )
     for kind in INCIDENTAL:
         if comparison.verdict != "diverged":
             events_of_kind = [
                 [event for event in trace.events if event.kind == kind] for trace in (old, new)
             ]
-            comparison = _with_incidental(comparison, kind, *events_of_kind)
+            comparison = _add_incidental_events(comparison, kind, *events_of_kind)
     return comparison
 
 
-def _first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
+def _find_first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Divergence | None:
     """Return where a module returns other values before a loss does; None if none does.
 
     A loss is often computed from them, such as from advantages. Of modules that the two do not
@@ -418,8 +427,8 @@ def _first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Div
     if [event.name for event in old_modules] != [event.name for event in new_modules]:
         return None
     for x, y in zip(old_modules, new_modules, strict=True):
-        part, gap = event_difference(x, y)
-        if gap > limit and not _retyped(x, y):
+        part, gap = first_event_difference(x, y)
+        if gap > limit and not _list_retyped_parts(x, y):
             before = [e for e in old.events if e.index < x.index and e.kind not in INCIDENTAL]
             return Divergence(
                 kind="computation", part=part, old=x, new=y, before=tuple(before[-3:])
@@ -427,16 +436,16 @@ def _first_module(loss: Divergence, old: Trace, new: Trace, limit: float) -> Div
     return None
 
 
-def without_unsteady(trace: Trace, repetition: Trace) -> Trace:
+def mark_unsteady(trace: Trace, repetition: Trace) -> Trace:
     """Return a trace that marks the written parts that differ in its repetition."""
-    unsteady = trace.unsteady | _unsteady_parts(trace, repetition)
+    unsteady = trace.unsteady | _find_unsteady_parts(trace, repetition)
     return replace(trace, header={**trace.header, "unsteady": sorted(unsteady)})
 
 
-def _unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
+def _find_unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int, str]]:
     unsteady: set[tuple[str, str, int, str]] = set()
     first_events, repeated_events = (
-        {key: event for key, event in _written(recording.events) if key is not None}
+        {key: event for key, event in _index_written_output(recording.events) if key is not None}
         for recording in (trace, repetition)
     )
     for key in {**first_events, **repeated_events}:
@@ -454,7 +463,7 @@ def _unsteady_parts(trace: Trace, repetition: Trace) -> set[tuple[str, str, int,
     return unsteady
 
 
-def _written(
+def _index_written_output(
     events: Sequence[Event],
 ) -> Iterator[tuple[tuple[str, str, int] | None, Event]]:
     """Yield events of written output with kind, name, and index among those of that name."""
@@ -467,14 +476,14 @@ def _written(
         yield (event.kind, event.name, counts[event.kind, event.name]), event
 
 
-def _steady(
+def _drop_unsteady_parts(
     events: Sequence[Event], unsteady: frozenset[tuple[str, str, int, str]]
 ) -> tuple[Event, ...]:
     """Return events without the parts that do not repeat."""
     if not unsteady:
         return tuple(events)
     steady = []
-    for key, event in _written(events):
+    for key, event in _index_written_output(events):
         if key is None:
             steady.append(event)
         elif (*key, "") not in unsteady:
@@ -483,15 +492,17 @@ def _steady(
     return tuple(steady)
 
 
-def _with_incidental(
+def _add_incidental_events(
     comparison: Comparison, event_kind: str, old: Sequence[Event], new: Sequence[Event]
 ) -> Comparison:
     """Return the comparison with the differences of incidental events of one kind."""
     # they are results of the training: they round where it does
     limit = CLOSE if comparison.verdict == "equal" else GROWN
     first = rounded = None
-    for x, y in _by_name(old, new, needs_same_length=event_kind == "module"):
-        part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, event_kind, limit)
+    for x, y in _pair_by_name(old, new, needs_same_length=event_kind == "module"):
+        part, gap = (
+            ("", math.inf) if x is None or y is None else _find_worst_part(x, y, event_kind, limit)
+        )
         divergence = Divergence(kind=INCIDENTAL[event_kind], part=part, old=x, new=y, before=())
         if gap > limit:
             first = first or divergence
@@ -513,30 +524,32 @@ def find_other_words(old: Trace, new: Trace) -> dict[tuple[str, str], Divergence
     Such as other words in a file, a log entry that only one version has, or another type.
     """
     unsteady = old.unsteady | new.unsteady
-    steady = [_steady(trace.events, unsteady) for trace in (old, new)]
+    steady = [_drop_unsteady_parts(trace.events, unsteady) for trace in (old, new)]
     divergences: dict[tuple[str, str], Divergence] = {}
     for kind in INCIDENTAL:
         events = [[event for event in events if event.kind == kind] for events in steady]
-        for x, y in _by_name(events[0], events[1], needs_same_length=kind == "module"):
+        for x, y in _pair_by_name(events[0], events[1], needs_same_length=kind == "module"):
             event_of_name = x or y
             assert event_of_name is not None
-            part, gap = ("", math.inf) if x is None or y is None else _worst(x, y, kind, _FINITE)
+            part, gap = (
+                ("", math.inf) if x is None or y is None else _find_worst_part(x, y, kind, _FINITE)
+            )
             if math.isinf(gap):
                 divergence = Divergence(kind=INCIDENTAL[kind], part=part, old=x, new=y, before=())
                 divergences.setdefault((kind, event_of_name.key[1]), divergence)
     return divergences
 
 
-def _worst(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
+def _find_worst_part(x: Event, y: Event, kind: str, limit: float) -> tuple[str, float]:
     """Return the first differing part; for written output, the first beyond rounding."""
     if kind not in WRITTEN:
-        return event_difference(x, y)
-    differing = event_differences(x, y)
+        return first_event_difference(x, y)
+    differing = list_event_differences(x, y)
     beyond = [part_difference for part_difference in differing if part_difference[1] > limit]
     return (beyond or differing or [("", 0.0)])[0]
 
 
-def _by_name(
+def _pair_by_name(
     old: Sequence[Event], new: Sequence[Event], needs_same_length: bool
 ) -> Iterator[tuple[Event | None, Event | None]]:
     """Yield pairs of events of one name, in the order in which the old version has the names.
@@ -559,28 +572,30 @@ class _Losses:
 
     def __init__(self, old: Sequence[Event], new: Sequence[Event]) -> None:
         self._next = {
-            id(event): number for trace in (old, new) for event, number in _stepping(trace)
+            id(event): number
+            for trace in (old, new)
+            for event, number in _list_losses_with_optimizers(trace)
         }
         self._differences: dict[tuple[str, str], list[float]] = {}
         self._first: dict[tuple[str, str], Event] = {}
 
-    def _key(self, event: Event) -> tuple[str, str]:
+    def _loss_key(self, event: Event) -> tuple[str, str]:
         return event.function, self._next.get(id(event), "")
 
     def add(self, event: Event, gap: float) -> None:
         """Note the difference of a loss."""
-        self._differences.setdefault(self._key(event), []).append(gap)
-        self._first.setdefault(self._key(event), event)
+        self._differences.setdefault(self._loss_key(event), []).append(gap)
+        self._first.setdefault(self._loss_key(event), event)
 
     def follow(self, old: Sequence[Event], new: Sequence[Event]) -> None:
         """Note the differences of all losses that follow, one after the other."""
         events_by_key: dict[tuple[str, str], list[Event]] = {}
         for event in new:
             if event.kind == "backward":
-                events_by_key.setdefault(self._key(event), []).append(event)
+                events_by_key.setdefault(self._loss_key(event), []).append(event)
         for event in old:
-            if event.kind == "backward" and events_by_key.get(self._key(event)):
-                other_event = events_by_key[self._key(event)].pop(0)
+            if event.kind == "backward" and events_by_key.get(self._loss_key(event)):
+                other_event = events_by_key[self._loss_key(event)].pop(0)
                 self.add(event, difference(event.parts["loss"], other_event.parts["loss"]))
 
     def growth(self) -> tuple[Growth, ...]:
@@ -591,7 +606,7 @@ class _Losses:
         )
 
 
-def _stepping(events: Sequence[Event]) -> list[tuple[Event, str]]:
+def _list_losses_with_optimizers(events: Sequence[Event]) -> list[tuple[Event, str]]:
     """Return each loss with the number of the optimiser that steps next."""
     number, losses = "", []
     for event in reversed(events):

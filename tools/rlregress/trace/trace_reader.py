@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 from pydantic import ConfigDict, Field
 
 from rlregress import datafiles, files
-from rlregress.datafiles import Line, Natural, expected, one_of
+from rlregress.datafiles import Line, Natural, expect_value, one_of
 from rlregress.errors import UserError
 from rlregress.inside.events import RAISED, SCHEMA
 from rlregress.model.recorded_traces import Event, Part, Place, Trace
@@ -47,7 +47,7 @@ _REMEDY = "record it again with: rlregress trace"
 _READ: WeakValueDictionary[bytes, Event] = WeakValueDictionary()
 
 
-def failed(message: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
+def make_failed_trace(message: str, error: Mapping[str, str] = MappingProxyType({})) -> Trace:
     """Return a trace without events for a process that ended before it wrote one."""
     message = message or "the process ended without a trace"
     header = {"failure": message, "error": dict(error), "seeded": [], "lines": {}}
@@ -81,7 +81,7 @@ _Place = tuple[Line, Natural, Line]
 #: where an event comes from; None: from outside of the traced code.
 StoredCallSite = tuple[Line, Natural, Line, tuple[_Place, ...]]
 PartRow = Annotated[
-    list[Any], expected("digest, norm, first values, projections, words and types", _is_part)
+    list[Any], expect_value("digest, norm, first values, projections, words and types", _is_part)
 ]
 
 
@@ -111,7 +111,7 @@ class _Header:
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
-    schema: Annotated[int, expected(str(SCHEMA), lambda number: number == SCHEMA)]
+    schema: Annotated[int, expect_value(str(SCHEMA), lambda number: number == SCHEMA)]
     failure: str
     seeded: tuple[Line, ...]
     lines: Mapping[Line, tuple[tuple[Natural, ...], tuple[Natural, ...]]]
@@ -137,14 +137,18 @@ def load(path: Path) -> Trace:
             packed_rows = list(islice(lines, _MOST_EVENTS + 1))
             if len(packed_rows) > _MOST_EVENTS:
                 raise OSError(errno.EFBIG, f"it has more than {_MOST_EVENTS} events; give --steps")
-            events = tuple(_event_of(number, row, path) for number, row in enumerate(packed_rows))
+            events = tuple(
+                _parse_event(number, row, path) for number, row in enumerate(packed_rows)
+            )
             return Trace(header=json.loads(first), events=events)
     except FileNotFoundError:
         raise UserError(
             f"there is no trace {path}; record one with: rlregress trace SCRIPT -o {path}"
         ) from None
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise UserError(f"the trace {path} cannot be read: {_reason(error)}; {_REMEDY}") from None
+        raise UserError(
+            f"the trace {path} cannot be read: {_describe_damage(error)}; {_REMEDY}"
+        ) from None
 
 
 def rewrite_header(path: Path, trace: Trace) -> None:
@@ -169,7 +173,7 @@ def _check_size(packed: BinaryIO, file: gzip.GzipFile) -> None:
     file.seek(0)
 
 
-def _reason(error: Exception) -> str:
+def _describe_damage(error: Exception) -> str:
     if isinstance(error, gzip.BadGzipFile):
         return "it is not compressed with gzip, as traces are"
     if isinstance(error, OSError):
@@ -179,21 +183,21 @@ def _reason(error: Exception) -> str:
     return "it is cut off or damaged"
 
 
-def _event_of(index: int, text: bytes, path: Path) -> Event:
+def _parse_event(index: int, text: bytes, path: Path) -> Event:
     """Return the event of one line of a file; equal events of other traces are shared."""
     key = hashlib.blake2b(text, digest_size=16).digest()
     cached = _READ.get(key)
     if cached is None:
-        cached = _event(index, datafiles.read_json_line(text.decode(), _Row, path, _REMEDY))
+        cached = _make_event(index, datafiles.read_json_line(text.decode(), _Row, path, _REMEDY))
         _READ[key] = cached
     return cached if cached.index == index else replace(cached, index=index)
 
 
-def _event(index: int, row: _Row) -> Event:
+def _make_event(index: int, row: _Row) -> Event:
     order = CAUSAL.get(row.kind, tuple(row.parts))
-    parts = {name: part_of(*row.parts[name]) for name in order if name in row.parts}
+    parts = {name: make_part(*row.parts[name]) for name in order if name in row.parts}
     event = build_event(index, row.kind, row.name, row.at, parts)
-    named = {name: part_of(*part) for name, part in row.named.items()}
+    named = {name: make_part(*part) for name, part in row.named.items()}
     return replace(event, named=named) if named else event
 
 
@@ -216,7 +220,7 @@ def build_event(
     return replace(event, error=parts["value"].text) if error else event
 
 
-def part_of(
+def make_part(
     digest: str, norm: Any, values: list[Any], shadow: list[Any] | None, text: str, types: str
 ) -> Part:
     """Return a part of the six values that a file has of it."""
@@ -225,13 +229,13 @@ def part_of(
         norm=None if norm is None else float(norm),
         values=tuple(float(x) for x in values),
         shadow=tuple(float(x) for x in shadow or ()),
-        text=_in_one_line(text),
-        types=_in_one_line(types),
+        text=_join_lines(text),
+        types=_join_lines(types),
     )
 
 
 @lru_cache(maxsize=1 << 12)
-def _in_one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Return printable words in one line: an error of a framework may have several lines."""
     return "".join(
         character if character.isprintable() else " " for character in " ".join(text.split())

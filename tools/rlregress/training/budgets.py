@@ -11,7 +11,7 @@ from pydantic import Field
 from rlregress import datafiles, frameworks, suite
 from rlregress.catalogue import hyperparameter_names
 from rlregress.datafiles import Count, Line, Value
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.inside.worker import NATIVE
 from rlregress.training.cell import Arithmetic, Cell, Protocol
@@ -75,7 +75,7 @@ def load_budget(name: str) -> Budget:
     if not tables:
         raise UserError(f"{path} holds no budgets; expected tables such as [short]: restore it")
     if name not in tables:
-        raise UserError(f"unknown budget '{name}'; {nearest(name, tables)}")
+        raise UserError(f"unknown budget '{name}'; {suggest_names(name, tables)}")
     return Budget(name=name, **vars(tables[name]))
 
 
@@ -84,7 +84,7 @@ def _find_algorithm_set(name: str, algorithm: str) -> Mapping[str, Any]:
     if algorithm not in sets:
         raise UserError(
             f"the hyperparameter set '{name}' has no algorithm '{algorithm}'; "
-            f"{nearest(algorithm, sets)}"
+            f"{suggest_names(algorithm, sets)}"
         )
     return sets[algorithm]
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from rlregress.datafiles import Component, Count, Line, Value, expected, one_of
+from rlregress.datafiles import Component, Count, Line, Value, expect_value, one_of
 from rlregress.files import is_component
 from rlregress.inside.worker import NATIVE, PORTABLE
 
@@ -25,7 +25,7 @@ def _is_environment(text: str) -> bool:
 
 #: An id of gymnasium.
 Environment = Annotated[
-    str, expected("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment)
+    str, expect_value("an environment as in 'Hopper-v4' or 'ALE/Pong-v5'", _is_environment)
 ]
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Arithmetic = Annotated[str, one_of((NATIVE, PORTABLE))]
@@ -83,7 +83,7 @@ class Job:
     """
 
     cell: Annotated[
-        Cell, expected("names that are short enough for one file", lambda c: is_component(c.id))
+        Cell, expect_value("names that are short enough for one file", lambda c: is_component(c.id))
     ]
     seed: Seed
     protocol: Protocol

@@ -92,11 +92,11 @@ class _TwinCritics:
         self._source_tensors: list[torch.Tensor] = [*sources]
         self._updates = 0
 
-    def _action(self, actor: nn.Module, observations: torch.Tensor) -> torch.Tensor:
+    def _choose_action(self, actor: nn.Module, observations: torch.Tensor) -> torch.Tensor:
         return torch.tanh(actor(observations)[:, : self._actions])
 
     @staticmethod
-    def _values(
+    def _estimate_values(
         networks: Iterable[nn.Module], observations: torch.Tensor, actions: torch.Tensor
     ) -> torch.Tensor:
         inputs = torch.cat([observations, actions], 1)
@@ -106,15 +106,19 @@ class _TwinCritics:
         """Update the critics, the actor where it is due, and the targets."""
         # targets carry no gradient, as in every implementation
         with torch.no_grad():
-            action = self._action(self._next_actor, self._next_observations)
-            target = self._values(self._targets, self._next_observations, action).amin(0)
-        values = self._values(self._critics, self._observations, self._taken_actions)
+            action = self._choose_action(self._next_actor, self._next_observations)
+            target = self._estimate_values(self._targets, self._next_observations, action).amin(0)
+        values = self._estimate_values(self._critics, self._observations, self._taken_actions)
         loss = (values - target).square().mean()
         take_adam_step(loss, self._critics.parameters(), self._critic_adam)
         self._updates += 1
         if self._updates % self._delay == 0:
-            action = self._action(self.actor, self._observations)
-            loss = -self._values(self._judging_critics, self._observations, action).amin(0).mean()
+            action = self._choose_action(self.actor, self._observations)
+            loss = (
+                -self._estimate_values(self._judging_critics, self._observations, action)
+                .amin(0)
+                .mean()
+            )
             take_adam_step(loss, self.actor.parameters(), self._actor_adam)
         with torch.no_grad():
             torch._foreach_lerp_(self._target_tensors, self._source_tensors, self._polyak)
@@ -150,7 +154,7 @@ class Floor:
         )
         self._observation, _ = self._environment.reset(seed=0)
 
-    def work(self, steps: int, updates: int) -> None:
+    def run_floor(self, steps: int, updates: int) -> None:
         """Step the environment, then update the networks.
 
         Args:

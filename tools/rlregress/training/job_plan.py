@@ -10,11 +10,11 @@ from functools import cache
 import gymnasium
 
 from rlregress import frameworks, missing_packages
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 from rlregress.training.budgets import MAX_SEEDS, Budget, load_budget, resolve_hyperparameters
 from rlregress.training.cell import MAX_SEED, Cell, Job
 
@@ -40,7 +40,7 @@ def check_cell(cell: Cell) -> None:
     resolve_hyperparameters(cell, load_budget(cell.budget))
     # the entry point names the package; building the environment would import it
     if "mujoco" in str(spec.entry_point).split("."):
-        missing_packages.require("mujoco")
+        missing_packages.require_module("mujoco")
     elif cell.algorithm not in adapter.framework.discrete and (
         actions := describe_discrete_actions(cell.environment)
     ):
@@ -55,27 +55,27 @@ def describe_discrete_actions(environment: str) -> str:
     """Return the action space as text if it is not continuous, else ""."""
     # empty also where the environment cannot be built here
     try:
-        with isolated(), closing(gymnasium.make(environment)) as gym_env:
+        with isolate_generators(), closing(gymnasium.make(environment)) as gym_env:
             space = gym_env.action_space
     except Exception:  # foreign code; each training reports its error
         return ""
     return "" if isinstance(space, gymnasium.spaces.Box) else str(space)
 
 
-def exclusion_reason(cell: Cell) -> str:
+def explain_exclusion(cell: Cell) -> str:
     """Return why the framework cannot take the hyperparameters of its set; empty if it can.
 
     The framework itself checks them: an agent is built. Its own set always fits.
     """
     if cell.hyperparameters == cell.framework:
         return ""
-    return _exclusion_reason(replace(cell, environment=""))
+    return _apply_hyperparameters(replace(cell, environment=""))
 
 
 @cache
-def _exclusion_reason(cell: Cell) -> str:
+def _apply_hyperparameters(cell: Cell) -> str:
     try:
-        with isolated():
+        with isolate_generators():
             frameworks.get(cell.framework).read.applied(
                 cell.algorithm, resolve_hyperparameters(cell, load_budget(cell.budget))
             )
@@ -122,7 +122,7 @@ def describe_untrained(algorithm: str, adapters: Sequence[Adapter], trained: Seq
             f"returns; to test it: rlregress test tests_behavior --algorithm {algorithm}"
         )
     candidates = trained or sorted(tested or trained_anywhere)
-    return f"unknown algorithm '{algorithm}' of {titles}; {nearest(algorithm, candidates)}"
+    return f"unknown algorithm '{algorithm}' of {titles}; {suggest_names(algorithm, candidates)}"
 
 
 def check_first_seed(first_seed: int, minimum: int = 0) -> None:
@@ -143,12 +143,12 @@ def plan_jobs(cell: Cell, seeds: Sequence[int]) -> list[Job]:
     for seed in seeds[:1]:
         check_first_seed(seed)
     check_cell(cell)
-    reason = exclusion_reason(cell)
+    reason = explain_exclusion(cell)
     if reason:
         raise UserError(reason)
     adapter = frameworks.get(cell.framework)
     cell_budget: Budget = load_budget(cell.budget)
-    versions, sources = identity.versions(adapter), identity.sources(adapter)
+    versions, sources = identity.versions(adapter), identity.digest_sources(adapter)
     first = Job(
         cell=cell,
         seed=0,

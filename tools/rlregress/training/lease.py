@@ -207,9 +207,9 @@ class Lease:
 
     def take(self) -> bool:
         """Take the lease if nobody has it. Return whether this attempt has it now."""
-        if not self._create() and not self._take_over():
+        if not self._create_file() and not self._take_over():
             return False
-        threading.Thread(target=self._beat, daemon=True).start()
+        threading.Thread(target=self._renew_until_ended, daemon=True).start()
         return True
 
     def _take_over(self) -> bool:
@@ -235,7 +235,7 @@ class Lease:
                 self.replaced = last_holder
                 self.holder = replace(self.holder, restarts=last_holder.restarts + 1)
             if not self.path.exists():
-                return self._create()
+                return self._create_file()
             self._write(self.holder)
             return True
         finally:
@@ -252,7 +252,7 @@ class Lease:
                 written.unlink()
             raise
 
-    def _create(self) -> bool:
+    def _create_file(self) -> bool:
         try:
             number = os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
         except FileExistsError:
@@ -266,19 +266,19 @@ class Lease:
             os.close(number)
         return True
 
-    def _beat(self) -> None:
+    def _renew_until_ended(self) -> None:
         while not self._ended.wait(BEAT_SECONDS):
             # an unreachable server is no loss: the lease is read again when it is back
             with suppress(OSError):
-                if not self._touch():
+                if not self._renew():
                     return
 
-    def _touch(self) -> bool:
+    def _renew(self) -> bool:
         """Renew the lease. Return False if this attempt no longer has it."""
         with self._writing:
             if self._ended.is_set():
                 return False
-            if self._is_mine() or (not self.path.exists() and self._create()):
+            if self._is_mine() or (not self.path.exists() and self._create_file()):
                 # the time is that of the file server
                 os.utime(self.path)
             elif read_holder(self.path) is not None:
@@ -302,9 +302,9 @@ class Lease:
         # another attempt may have taken the lease meanwhile
         with self._writing:
             if self._is_mine():
-                self._release(reason)
+                self._release_file(reason)
 
-    def _release(self, reason: str) -> None:
+    def _release_file(self, reason: str) -> None:
         if reason:
             # best effort: the disk may be full
             with suppress(OSError):

@@ -11,10 +11,10 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from rlregress import datafiles
-from rlregress.datafiles import Component, Line, Natural, Number, Time, expected, one_of
+from rlregress.datafiles import Component, Line, Natural, Number, Time, expect_value, one_of
 from rlregress.errors import UserError
 from rlregress.inside import run_record
-from rlregress.inside.critic import CriticAccuracy, judged_number
+from rlregress.inside.critic import CriticAccuracy, transform_error
 from rlregress.model.quantities import CRITIC, RETURNS, TRAINING, Quantity
 from rlregress.training.cell import Job
 
@@ -24,7 +24,7 @@ _Seconds = Annotated[Number, Field(ge=0, lt=1e8)]
 #: a fact about a machine: one line of text, or a number of threads
 MachineFact = Annotated[
     Any,
-    expected(
+    expect_value(
         "text in one line or a whole number",
         lambda value: type(value) is int or (isinstance(value, str) and value.isprintable()),
     ),
@@ -117,7 +117,7 @@ class RunResult:
         if self.status != FINISHED:
             return math.nan
         if quantity is CRITIC:
-            return judged_number(self.critic)
+            return transform_error(self.critic)
         if quantity is RETURNS:
             number = self.final_return
         elif quantity is TRAINING:
@@ -134,7 +134,7 @@ class RunResult:
 
 
 def _check_critic(critic: CriticAccuracy) -> None:
-    """Raise ValueError if ``inside.critic.assess`` cannot have returned this critic."""
+    """Raise ValueError if ``inside.critic.assess_critic`` cannot have returned this critic."""
     explained, bias = critic.explained_variance, critic.bias
     for name, fits, expectation in (
         ("states", critic.states >= 1, "a number of at least 1"),
@@ -190,7 +190,7 @@ class _Record(RunResult):
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 
     schema: Annotated[
-        int, expected(str(run_record.SCHEMA), lambda schema: schema == run_record.SCHEMA)
+        int, expect_value(str(run_record.SCHEMA), lambda schema: schema == run_record.SCHEMA)
     ]
     job: Job
     key: str

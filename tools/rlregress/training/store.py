@@ -205,7 +205,7 @@ class Store:
     def read_checkpoint_progress(self, name: str) -> Progress | None:
         """Return the progress in the checkpoint of a run; None without a usable checkpoint."""
         path = self.folder / f"{name}{_CHECKPOINT}"
-        head = checkpoint.head(path)
+        head = checkpoint.read_head(path)
         values = {key: head[key] for key in Progress.__dataclass_fields__ if key in head}
         try:
             report: Progress = datafiles.validate(values, Progress, path)
@@ -242,7 +242,7 @@ class Store:
         path = self.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
         source = path.with_name(f".{path.stem}.{attempt}")
-        run_record.write(source, content)
+        run_record.write_record(source, content)
         mark = path.with_suffix(_FAILED)
         # before the record, so that every failed run has its reason; an error here loses no result
         with suppress(IsADirectoryError):
@@ -266,9 +266,9 @@ class Store:
             if existing["status"] != "failed":
                 with suppress(IsADirectoryError):
                     mark.unlink(missing_ok=True)
-            if run_record.outcome(existing) == run_record.outcome(content) or _has_duplicate(
-                path, content
-            ):
+            if run_record.drop_circumstances(existing) == run_record.drop_circumstances(
+                content
+            ) or _has_duplicate(path, content):
                 source.unlink()
             else:
                 rename_to_free_name(source, f"{path.stem}.{attempt}", _DUPLICATE)
@@ -300,14 +300,14 @@ class Store:
     def find_record(self, job: Job) -> dict[str, Any] | None:
         """Return the record of ``job``, or None if the run is not done or its record is damaged."""
         try:
-            return self._read(job)
+            return self._read_record(job)
         except UserError:
             return None
 
     def describe_damage(self, job: Job) -> str:
         """Return what is wrong with the record of ``job``; empty if it is intact or absent."""
         try:
-            self._read(job)
+            self._read_record(job)
         except UserError as error:
             return str(error)
         return ""
@@ -324,7 +324,7 @@ class Store:
             stacklevel=2,
         )
 
-    def _read(self, job: Job) -> dict[str, Any] | None:
+    def _read_record(self, job: Job) -> dict[str, Any] | None:
         path = self.path(job)
         try:
             if not path.exists():
@@ -355,7 +355,9 @@ def _has_duplicate(path: Path, content: Mapping[str, Any]) -> bool:
     for duplicate in datafiles.list_files(path.parent, f"*{_DUPLICATE}"):
         if duplicate.name.startswith(f"{path.stem}."):
             with suppress(UserError):
-                if run_record.outcome(run_record.read(duplicate)) == run_record.outcome(content):
+                if run_record.drop_circumstances(
+                    run_record.read(duplicate)
+                ) == run_record.drop_circumstances(content):
                     return True
     return False
 

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from rlregress import datafiles, frameworks, suite
 from rlregress.datafiles import Count, Number, Text
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.hyperparameters import read_hyperparameters
 from rlregress.inside import worker
@@ -156,7 +156,9 @@ def load_protocol(framework: str, algorithm: str) -> Protocol:
         (f"the set of {framework}", framework_set),
     ):
         if algorithm not in names:
-            raise UserError(f"{table} has no algorithm '{algorithm}'; {nearest(algorithm, names)}")
+            raise UserError(
+                f"{table} has no algorithm '{algorithm}'; {suggest_names(algorithm, names)}"
+            )
     values = dict(framework_set[algorithm])
     framework_changes = content.frameworks.get(framework, {}).get(algorithm, _Changes())
     for changes in (content.hyperparameters[algorithm], framework_changes):
@@ -190,7 +192,7 @@ def train_with_floor(
             first_step, started_at = block_start.pop()
             updates = protocol.updates(first_step, steps)
             floor_started_at = time.process_time()
-            floor.work(steps - first_step, updates)
+            floor.run_floor(steps - first_step, updates)
             floor_seconds = time.process_time() - floor_started_at
             seconds = called_at - started_at
             blocks.append(Block(steps - first_step, updates, seconds, floor_seconds))
@@ -220,7 +222,7 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
     protocol = load_protocol(framework.partition("@")[0], algorithm)
     for module in adapter.framework.modules:
         importlib.import_module(module)
-    idle = worker.peak_mib()
+    idle = worker.measure_peak_mib()
     # the first block warms up
     _, (_, *blocks) = train_with_floor(adapter, algorithm, protocol, seed)
     seconds = sum(block.seconds for block in blocks)
@@ -229,7 +231,7 @@ def _measure_here(framework: str, algorithm: str, seed: int) -> Measurement:
         steps_per_second=round(sum(block.steps for block in blocks) / seconds, 1),
         updates_per_second=round(sum(block.updates for block in blocks) / seconds, 1),
         idle_mib=round(idle, 1),
-        peak_mib=round(worker.peak_mib(), 1),
+        peak_mib=round(worker.measure_peak_mib(), 1),
     )
 
 
@@ -247,11 +249,11 @@ def measure_throughput(
     command = [sys.executable, "-W", "ignore", "-m", MODULE_NAME, framework, algorithm, str(seed)]
     environment = worker_launch.worker_environment() if environment is None else environment
     with tempfile.TemporaryDirectory() as folder:
-        completed = child_processes.call(command, environment, folder)
+        completed = child_processes.run_command(command, environment, folder)
     if completed.returncode:
         raise UserError(
             f"the throughput of {framework} {algorithm} could not be measured: "
-            f"{child_processes.last_words(completed.stderr or completed.stdout)}"
+            f"{child_processes.last_message(completed.stderr or completed.stdout)}"
         )
     # a framework may print before the result
     return Measurement(**json.loads(completed.stdout.splitlines()[-1]))

@@ -179,7 +179,7 @@ def _run_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
     command = [sys.executable, "-m", module, *map(str, files)]
     with open(attempt.log, "wb") as log:
         process = subprocess.Popen(
-            process_tree.supervised(command),
+            process_tree.supervise_command(command),
             env=worker_environment(pinned, portable=job.arithmetic == PORTABLE),
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -220,7 +220,7 @@ def _run_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
             f"{last_line}; fix that and start the run again"
         )
     if code:
-        run_record.write(attempt.record, _crash_record(job, code, output[-2000:]))
+        run_record.write_record(attempt.record, _crash_record(job, code, output[-2000:]))
 
 
 def _stop_worker(process: subprocess.Popen[bytes]) -> None:
@@ -262,7 +262,7 @@ def do_runs(
     lock = threading.Lock()
     errors: list[BaseException] = []
 
-    def work() -> None:
+    def do_pending() -> None:
         while not errors:
             with lock:
                 job = next(pending, None)
@@ -277,7 +277,7 @@ def do_runs(
                 return
 
     # daemons: nothing continues after this process is interrupted
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(max(workers, 1))]
+    threads = [threading.Thread(target=do_pending, daemon=True) for _ in range(max(workers, 1))]
     for thread in threads:
         thread.start()
     try:

@@ -32,24 +32,28 @@ class ExecutedCode:
 
     Attributes:
         traces: of the old and of the new version, by name.
-        checks: see ``entries.evidence``.
+        checks: see ``entries.collect_evidence``.
     """
 
     traces: Traces = field(default_factory=lambda: ({}, {}))
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
-    def header_values(self, key: str) -> dict[str, set[str]]:
+    def collect_header_values(self, key: str) -> dict[str, set[str]]:
         """Return training -> what its new trace's header lists under a key."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
-def join_executed(ran: Sequence[ExecutedCode]) -> ExecutedCode:
+def join_executed(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
     """Return what several groups of trainings executed."""
     old, new = (
-        {name: trace for executed in ran for name, trace in executed.traces[number].items()}
+        {
+            name: trace
+            for executed in executed_codes
+            for name, trace in executed.traces[number].items()
+        }
         for number in range(2)
     )
-    checks = {name: check for executed in ran for name, check in executed.checks.items()}
+    checks = {name: check for executed in executed_codes for name, check in executed.checks.items()}
     return ExecutedCode(traces=(old, new), checks=checks)
 
 
@@ -81,10 +85,10 @@ class BothVersions:
         self,
         pieces: Sequence[Changed],
         traces: Traces,
-        probed: Mapping[tuple[str, str], Sequence[str]],
+        details_by_function: Mapping[tuple[str, str], Sequence[str]],
     ) -> list[PieceExecution]:
         """Return how trainings and probes executed pieces of code."""
-        return coverage.piece_executions(pieces, traces, probed, self.folders)
+        return coverage.measure_executions(pieces, traces, details_by_function, self.folders)
 
     def repeat_calls(
         self,
@@ -114,37 +118,39 @@ class BothVersions:
         )
 
     def list_pieces(
-        self, executions: Sequence[PieceExecution], ran: ExecutedCode, framework: str = ""
+        self, executions: Sequence[PieceExecution], executed: ExecutedCode, framework: str = ""
     ) -> list[Entry]:
         """Return the entries of pieces of code."""
         inventory = self.inventory
-        unnamed = entries.unnamed((execution.function for execution in executions), self.folders)
+        unnamed = entries.find_unnamed(
+            (execution.function for execution in executions), self.folders
+        )
         outside = outside_training.load()
-        pieces = entries.list_pieces(executions, ran.checks, unnamed, outside, framework)
+        pieces = entries.list_pieces(executions, executed.checks, unnamed, outside, framework)
         return entries.name_distributions(
-            entries.without_public(pieces, inventory.public), inventory.parts
+            entries.merge_public_names(pieces, inventory.public), inventory.parts
         )
 
     def list_others(
         self,
         pieces: Sequence[Changed],
-        ran: ExecutedCode,
+        executed: ExecutedCode,
         environments: Sequence[EnvironmentComparison],
         unused: Collection[str],
     ) -> list[Entry]:
         """Return entries that belong to no framework: metadata, packages, files, environments."""
         inventory = self.inventory
         used = {
-            name: imported | ran.header_values("opened").get(name, set())
-            for name, imported in ran.header_values("imported").items()
+            name: imported | executed.collect_header_values("opened").get(name, set())
+            for name, imported in executed.collect_header_values("imported").items()
         }
-        packages = ran.header_values("distributions_imported")
+        packages = executed.collect_header_values("distributions_imported")
         return [
-            *self.list_pieces(self.find_executions(pieces, ran.traces, {}), ran),
+            *self.list_pieces(self.find_executions(pieces, executed.traces, {}), executed),
             *entries.name_distributions(
-                entries.list_other_files(inventory, ran.checks, used), inventory.parts
+                entries.list_other_files(inventory, executed.checks, used), inventory.parts
             ),
             *entries.list_metadata(inventory, unused),
-            *entries.list_packages(inventory, ran.checks, packages),
+            *entries.list_packages(inventory, executed.checks, packages),
             *entries.list_environments(environments),
         ]

@@ -14,7 +14,7 @@ from pathlib import Path
 from rlregress import progress
 from rlregress.catalogue import registry, requested_names
 from rlregress.check_options import CheckOptions
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
 from rlregress.inside.checkpoint import TRUST
 from rlregress.model import differences as model
@@ -22,16 +22,16 @@ from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.model.upgrade_result import (
     EnvironmentComparison,
-    OfFramework,
-    OfScript,
+    FrameworkResult,
+    ScriptResult,
     Upgrade,
 )
-from rlregress.trace.child_processes import OutOfTime, is_cut, is_over, limited, note_cut
+from rlregress.trace.child_processes import OutOfTime, is_cut, is_over, limit_processes, note_cut
 from rlregress.trace.recording_processes import current_runtime
 from rlregress.upgrade import expected_stages
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode, join_executed
 from rlregress.upgrade.differences import early_answers
-from rlregress.upgrade.differences.inventory import Inventory, inventory
+from rlregress.upgrade.differences.inventory import Inventory, list_differences
 from rlregress.upgrade.evidence import (
     compared_trainings,
     coverage,
@@ -63,12 +63,12 @@ from rlregress.upgrade.versions import (
 )
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 from rlregress.upgrade.versions.requested import RequestedVersion
-from rlregress.upgrade.versions.resolved import ResolvedPair, resolve
+from rlregress.upgrade.versions.resolved import ResolvedPair, resolve_pair
 
 _FINISHED = ".finished"
 
 
-def run(
+def judge_upgrade(
     options: Options, requested_versions: tuple[RequestedVersion, RequestedVersion] | None = None
 ) -> Upgrade:
     """Judge an upgrade.
@@ -87,7 +87,7 @@ def run(
     _check_user_file(options)
     reviewed = accepted.load(options.accepted)
     versions = requested_versions or (requested.parse(options.old), requested.parse(options.new))
-    versions = requested.on_environment(*versions)
+    versions = requested.base_on_one_environment(*versions)
     pinned = affected.packages(*versions)
     adapters = affected.adapters(*versions, pinned, options.frameworks, options.script is not None)
     if not adapters and options.checkpoint is not None:
@@ -96,15 +96,15 @@ def run(
             f"{options.checkpoint} is not loaded; name another version"
         )
     if not adapters and options.script is None:
-        distributions = closures.on_path(current_runtime("installed"))
-        idle = entries.list_idle_packages(pinned, affected.unrelated(pinned, [distributions]))
+        distributions = closures.find_distributions(current_runtime("installed"))
+        idle = entries.list_idle_packages(pinned, affected.list_unrelated(pinned, [distributions]))
         return _make_unjudged(versions, "not made", pinned, idle)
     if options.script is None:
         _check_names(adapters, options)
     deadline = options.deadline
     progress.limit(deadline.at - time.time())
     try:
-        with limited(deadline):
+        with limit_processes(deadline):
             result = _judge_upgrade(versions, pinned, adapters, options)
     except OutOfTime as error:
         # before anything could be compared
@@ -115,7 +115,7 @@ def run(
         ]
         result = _make_unjudged(versions, "not compared", pinned, unjudged)
     cut = tuple(f"{cut_short}: {deadline.reason}" for cut_short in deadline.cut)
-    return accepted.applied(replace(result, cut=cut), reviewed)
+    return accepted.apply_accepted(replace(result, cut=cut), reviewed)
 
 
 def _make_unjudged(
@@ -146,13 +146,13 @@ def _judge_upgrade(
         OutOfTime: the minutes were over before anything could be compared.
     """
     progress.begin(expected_stages.MAKING)
-    pair = resolve(*versions, pinned, adapters, options.say)
+    pair = resolve_pair(*versions, pinned, adapters, options.say)
     old, new = prepared_versions.prepare_versions(pair, options.say, options.lend)
     for line in (*old.lines, *new.lines):
         options.say(line)
-    _check(old, new)
+    _require_one_interpreter(old, new)
     progress.begin(expected_stages.LISTING)
-    differences = inventory(pair, old, new, options.until("names"))
+    differences = list_differences(pair, old, new, options.until("names"))
     for line in (differences.summary, *early_answers.describe_inventory(differences)):
         options.say(line)
     options = replace(options, compared_from=time.time())
@@ -167,7 +167,7 @@ def _judge_upgrade(
     )
     one_way = coverage.ExecutedCode(
         {training.name: training.new for training in result.traced}
-    ).one_way()
+    ).list_one_way_branches()
     return replace(
         result,
         frameworks=judged,
@@ -226,15 +226,15 @@ def _check_titles(titles: Iterable[str], options: Options) -> None:
         if name not in algorithms:
             raise UserError(
                 f"there is no built-in training and no detail of '{name}'; "
-                f"{nearest(name, algorithms)}"
+                f"{suggest_names(name, algorithms)}"
             )
     scenarios = sorted({scenario for _, _, scenario in split if scenario})
     for name in options.scenarios or ():
         if name not in scenarios:
-            raise UserError(f"unknown scenario '{name}'; {nearest(name, scenarios)}")
+            raise UserError(f"unknown scenario '{name}'; {suggest_names(name, scenarios)}")
 
 
-def _check(old: PreparedVersion, new: PreparedVersion) -> None:
+def _require_one_interpreter(old: PreparedVersion, new: PreparedVersion) -> None:
     pythons = [interpreters.python_of(version.runtime) for version in (old, new)]
     if pythons[0] != pythons[1]:
         raise UserError(
@@ -264,14 +264,14 @@ def _open_work_folders(
         with ExitStack() as stack:
             folders = []
             for version_state in states:
-                folder = options.keep / state.key_of([version_state, *shared])
+                folder = options.keep / state.recordings_key([version_state, *shared])
                 if folder not in folders:
                     stack.enter_context(cached_folders.locked(folder, options.say))
                 folder.mkdir(parents=True, exist_ok=True)
                 folders.append(folder)
             yield folders[0], folders[1]
         return
-    folder = cached_folders.cache() / "gates" / state.key_of([*states, *shared])
+    folder = cached_folders.cache() / "gates" / state.recordings_key([*states, *shared])
     with cached_folders.locked(folder, options.say):
         if (folder / _FINISHED).exists():
             shutil.rmtree(folder)
@@ -324,31 +324,33 @@ def _compare_versions(
     old, new = prepared
     with Runtimes((old.runtime, new.runtime), folders, options.workers, options.say) as runtimes:
         both = BothVersions(runtimes, differences, options)
-        script_result, ran = None, []
+        script_result, executed_codes = None, []
         if script is not None:
             # first: it is what was asked for, and says which details matter to it
             script_result, executed = compare_script(
-                both, script.noting(differences.list_other_packages(()))
+                both, script.with_noted_packages(differences.list_other_packages(()))
             )
-            ran.append(executed)
-        left_out = [_list_skipped_families(adapter, ran, options) for adapter in pair.adapters]
+            executed_codes.append(executed)
+        left_out = [
+            _list_skipped_families(adapter, executed_codes, options) for adapter in pair.adapters
+        ]
         prints = _start_probes(both, pair.adapters, left_out)
         played = (
-            runtimes.run("physics", physics_comparison.play_environments)
+            runtimes.measure_each_version("physics", physics_comparison.play_environments)
             if pair.changes_physics
             else None
         )
-        planned = _plan(both, pair.adapters, prints, left_out, prepared)
+        planned = _plan_comparisons(both, pair.adapters, prints, left_out, prepared)
         files_of = pair.adapters if options.makes_old_files else ()
         framework_results = []
         for framework_result, executed in _compare_frameworks(both, planned, files_of):
             framework_results.append(framework_result)
-            ran.append(executed)
+            executed_codes.append(executed)
         # last: where time is limited, trainings come first
         framework_results = _load_files(both, framework_results, files_of)
         environments = _compare_physics(played, options) if played is not None else []
     unowned = [] if script is not None else find_unowned(pair.adapters, differences)
-    unused = _unused_names(differences, script_result, options)
+    unused = _find_unused_broken_names(differences, script_result, options)
     coverage_ = options.min_coverage
     if coverage_ is None:
         # a script is one program: that it runs little of a release is no fault of either
@@ -360,7 +362,9 @@ def _compare_versions(
         physics=tuple(environments),
         script=script_result,
         file=options.checkpoint.name if options.checkpoint is not None else "",
-        other_packages=tuple(both.list_others(unowned, join_executed(ran), environments, unused)),
+        other_packages=tuple(
+            both.list_others(unowned, join_executed(executed_codes), environments, unused)
+        ),
         pinned=pair.pinned,
         min_coverage=coverage_,
         fail_on=options.fail_on,
@@ -372,23 +376,23 @@ def _start_probes(
 ) -> list[Answers]:
     """Begin to probe details on both versions; of each framework, what they will give."""
     options = both.options
-    probed = [_details(names, options) for names in left_out]
-    details_ = expected_stages.list_detail_stages(probed, options)
+    probed_details = [_select_details(names, options) for names in left_out]
+    details_ = expected_stages.list_detail_stages(probed_details, options)
     unknown_stage = progress.CommandStage(expected_stages.UNKNOWN, parts=options.script is None)
     progress.expect([*details_, unknown_stage])
     return [
-        both.runtimes.run(
+        both.runtimes.measure_each_version(
             "-".join([adapter.full_name, "details" if details else "no-details", *names]),
             version_fingerprints.fingerprint,
             adapter,
             details,
             until=options.until("details"),
         )
-        for adapter, names, details in zip(adapters, left_out, probed, strict=True)
+        for adapter, names, details in zip(adapters, left_out, probed_details, strict=True)
     ]
 
 
-def _plan(
+def _plan_comparisons(
     both: BothVersions,
     adapters: Sequence[Adapter],
     prints: Sequence[Answers],
@@ -414,12 +418,14 @@ def _plan(
         _Planned(
             own=own,
             trainings=[
-                t.noting(differences.list_other_packages(own.adapter.framework.modules))
+                t.with_noted_packages(
+                    differences.list_other_packages(own.adapter.framework.modules)
+                )
                 for t in trainings
             ],
             one_sided=titles,
             left_out=names,
-            selects=not options.trace_all and state.same_surroundings(*prepared, own.adapter),
+            selects=not options.trace_all and state.has_same_surroundings(*prepared, own.adapter),
         )
         for own, trainings, titles, names in zip(
             owned, trainings_by_framework, one_sided, left_out, strict=True
@@ -429,7 +435,7 @@ def _plan(
 
 def _compare_frameworks(
     both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
-) -> Iterator[tuple[OfFramework, ExecutedCode]]:
+) -> Iterator[tuple[FrameworkResult, ExecutedCode]]:
     """Yield the result of each framework, and what its trainings executed."""
     options = both.options
     adapters = [plan.own.adapter for plan in planned]
@@ -449,7 +455,7 @@ def _compare_frameworks(
         framework_result, executed = compare_framework(both, plan.own, plan.trainings, plan.selects)
         to_train[number] = framework_result.to_train
         built_in = [name for version in plan.own.prints for name in version.algorithms]
-        lacks = not_checked.sentences(plan.own.adapter, options, plan.left_out, built_in)
+        lacks = not_checked.describe_unchecked(plan.own.adapter, options, plan.left_out, built_in)
         extra = entries.list_one_sided(plan.one_sided, framework_result.name)
         yield (
             replace(
@@ -462,17 +468,17 @@ def _compare_frameworks(
 
 
 def _load_files(
-    both: BothVersions, framework_results: Sequence[OfFramework], files_of: Sequence[Adapter]
-) -> list[OfFramework]:
+    both: BothVersions, framework_results: Sequence[FrameworkResult], files_of: Sequence[Adapter]
+) -> list[FrameworkResult]:
     """Return the frameworks with what came of their old files."""
     options = both.options
     progress.begin(expected_stages.FILES)
     tasks = [
-        both.runtimes.between(
+        both.runtimes.compare_versions(
             saved_files_comparison.compare_files,
             adapter,
             options.algorithms,
-            _user_file(options) if adapter is files_of[0] else None,
+            _describe_user_file(options) if adapter is files_of[0] else None,
         )
         for adapter in files_of
     ]
@@ -491,16 +497,20 @@ def _load_files(
 
 
 def _list_skipped_families(
-    adapter: Adapter, ran: Sequence[ExecutedCode], options: Options
+    adapter: Adapter, executed_codes: Sequence[ExecutedCode], options: Options
 ) -> list[str]:
     """Return the families of details that are not probed, as the command is about others."""
-    names = options.algorithms if options.script is None else _list_executed_files(adapter, ran)
+    names = (
+        options.algorithms
+        if options.script is None
+        else _list_executed_files(adapter, executed_codes)
+    )
     subjects = [set(re.split(r"[/_.]", name)) for name in names]
     words = set().union(*subjects)
     if not words:
         # nothing was chosen, or it is not known what the script executes
         return []
-    is_about, algorithms = adapter.framework.is_about, _algorithms()
+    is_about, algorithms = adapter.framework.is_about, _list_algorithms()
     other_families = {name for name in algorithms if not is_about(name, words)}
     # A script may use a family of others without their class. So may A2C, which has no details of
     # its own.
@@ -510,28 +520,28 @@ def _list_skipped_families(
     return sorted(other_families - words)
 
 
-def _list_executed_files(adapter: Adapter, ran: Sequence[ExecutedCode]) -> list[str]:
+def _list_executed_files(adapter: Adapter, executed_codes: Sequence[ExecutedCode]) -> list[str]:
     """Return the framework's files of which a script executed functions."""
     return [
         file
-        for executed in ran
-        for files in executed.header_values("functions").values()
+        for executed in executed_codes
+        for files in executed.collect_header_values("functions").values()
         for file in files
         if file.partition("/")[0] in adapter.framework.modules
     ]
 
 
-def _algorithms() -> frozenset[str]:
+def _list_algorithms() -> frozenset[str]:
     return requested_names.list_algorithms() | requested_names.list_behavior_only()
 
 
-def _details(left_out: Sequence[str], options: Options) -> list[registry.Detail]:
+def _select_details(left_out: Sequence[str], options: Options) -> list[registry.Detail]:
     details = () if options.only_scenarios else registry.all_details()
     return [detail for detail in details if detail.family not in left_out]
 
 
-def _unused_names(
-    differences: Inventory, script_result: OfScript | None, options: Options
+def _find_unused_broken_names(
+    differences: Inventory, script_result: ScriptResult | None, options: Options
 ) -> frozenset[str]:
     """Return gone or incompatible names that no file of the user can use."""
     if script_result is not None:
@@ -575,7 +585,7 @@ def _compare_physics(played: Answers, options: Options) -> list[EnvironmentCompa
     return environments
 
 
-def _user_file(options: Options) -> dict[str, str] | None:
+def _describe_user_file(options: Options) -> dict[str, str] | None:
     """The file of a user that both versions load."""
     if options.checkpoint is None:
         return None
@@ -617,7 +627,7 @@ def _choose_trainings(
     }
     names = [n for names in (*one_sided, *common_titles) for n in names]
     if not is_over():
-        _check_titles([*names, *(families & _algorithms())], options)
+        _check_titles([*names, *(families & _list_algorithms())], options)
     trainings = [
         [compared_trainings.make_built_in(adapter, name) for name in names if options.traces(name)]
         for adapter, names in zip(adapters, common_titles, strict=True)
@@ -628,11 +638,11 @@ def _choose_trainings(
 
 
 def _judge_returns(
-    framework_result: OfFramework,
+    framework_result: FrameworkResult,
     adapter: Adapter,
     versions: tuple[PreparedVersion, PreparedVersion],
     options: Options,
-) -> OfFramework:
+) -> FrameworkResult:
     names = framework_result.to_train
     if not options.returns or not names:
         return framework_result

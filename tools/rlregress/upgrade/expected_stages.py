@@ -112,7 +112,7 @@ def make_call_stage(trainings: float, differing: float) -> CommandStage:
     """
     functions = _EXECUTED * max(differing, 0)
     parts = min(trainings, direct_calls.TRAININGS * functions)
-    work = functions * direct_calls.seconds_of_first(max(functions, 1))
+    work = functions * direct_calls.estimate_first_captures(max(functions, 1))
     size = work * min(direct_calls.TRAININGS / parts, 1) if parts else 0
     # they are limited by time: how long they take says little of the machine
     return CommandStage(direct_calls.STAGE, parts, starts=0, size=size, is_measure=False)
@@ -149,6 +149,6 @@ def expected_reverted(trainings: float, differing: float) -> float:
     """
     first = min(trainings, culprit_search.WAVE)
     functions = differing if differing == 1 else differing / 2
-    return first * culprit_search.expected_recordings(functions) + (
+    return first * culprit_search.estimate_recordings_of_search(functions) + (
         trainings - first
-    ) * culprit_search.expected_recordings(functions, is_later=True)
+    ) * culprit_search.estimate_recordings_of_search(functions, is_later=True)

@@ -10,7 +10,7 @@ from rlregress import progress
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
 from rlregress.model.recorded_traces import VERSIONS, Traced
-from rlregress.model.upgrade_result import LATE, Culprits, OfFramework
+from rlregress.model.upgrade_result import LATE, Culprits, FrameworkResult
 from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
@@ -46,8 +46,8 @@ class FrameworkDifferences:
         ]
         later = attribution.find_cells_of_other_versions(adapter, *versions)
         self.details = version_fingerprints.compare_fingerprints(*prints, later)
-        self.defaults = tuple(version_fingerprints.changed_defaults(*prints))
-        self.unread = tuple(version_fingerprints.unread(*prints))
+        self.defaults = tuple(version_fingerprints.list_changed_defaults(*prints))
+        self.unread = tuple(version_fingerprints.list_unread_defaults(*prints))
         changed = {(d.id, d.scope): d for d in self.details.changed}
         self.standing = {
             key: attribution.describe_documentation(adapter, d, versions[1])
@@ -97,7 +97,7 @@ class FrameworkDifferences:
                 details.setdefault(function, []).append(f"{key[0]} [{key[1]}]")
         return details
 
-    def noted(self, keep: bool) -> dict[str, Noted]:
+    def functions_to_note(self, keep: bool) -> dict[str, Noted]:
         """Return the functions whose lines are noted on either version, by its label.
 
         Args:
@@ -129,7 +129,7 @@ def find_unowned(adapters: Iterable[Adapter], inventory: Inventory) -> list[Chan
 
 def compare_framework(
     both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
-) -> tuple[OfFramework, ExecutedCode]:
+) -> tuple[FrameworkResult, ExecutedCode]:
     """Return what probes and trainings of one framework show, and what its trainings executed.
 
     Args:
@@ -137,7 +137,7 @@ def compare_framework(
     """
     if late := sum(detail.why == LATE for detail in own.details.not_probed):
         note_cut(f"{late} of {own.details.all} details of {own.name}")
-    recorded = _record(both, own, trainings, selects)
+    recorded = _record_and_compare(both, own, trainings, selects)
     old, new = recorded.traces
     searched = [training for training in recorded.traced if training.name not in recorded.stand_ins]
     culprits = both.find_culprits(searched, trainings, own.differing)
@@ -168,35 +168,37 @@ def compare_framework(
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
     evident += entries.list_details(own.details, own.standing, own.name)
-    ran = ExecutedCode(traces=recorded.traces, checks=entries.evidence(evident, culprits))
+    executed = ExecutedCode(
+        traces=recorded.traces, checks=entries.collect_evidence(evident, culprits)
+    )
     functions = [
-        *attribution.explaining_functions(
+        *attribution.select_explaining_functions(
             culprits_by_training.values(), own.details.changed, own.differing, executions
         ),
         *attribution.choose_functions_to_show(executions),
     ]
-    pieces = both.list_pieces(executions, ran, own.name)
+    pieces = both.list_pieces(executions, executed, own.name)
     described = replace(
-        _describe(own, recorded),
+        _summarise_recordings(own, recorded),
         entries=entries.list_framework(
             own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
         ),
         executions=tuple(executions),
         culprits=culprits_by_training,
-        hunks=attribution.pair_lines(functions, recordings.executed_lines_by_file(new)),
+        hunks=attribution.pair_lines(functions, recordings.collect_executed_lines(new)),
         costs=measured_costs,
     )
-    return described, ran
+    return described, executed
 
 
-def _record(
+def _record_and_compare(
     both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
 ) -> Recorded:
     difference = None
     if selects:
         files = {file.file: file.without_effect for file in both.inventory.files}
         difference = training_selection.find_difference(both.inventory.pieces, files)
-    lines = own.noted(both.options.keep is not None)
+    lines = own.functions_to_note(both.options.keep is not None)
     return recordings.record_and_compare(
         both.runtimes, trainings, lines, difference, own.differing, both.options
     )
@@ -218,11 +220,11 @@ def _list_culprits(
     ]
 
 
-def _describe(own: FrameworkDifferences, recorded: Recorded) -> OfFramework:
+def _summarise_recordings(own: FrameworkDifferences, recorded: Recorded) -> FrameworkResult:
     """Return the result of a framework before its differences are explained."""
     adapter = own.adapter
     old, new = own.prints
-    return OfFramework(
+    return FrameworkResult(
         name=own.name,
         title=adapter.framework.title,
         module=adapter.framework.modules[0] if adapter.framework.modules else "",

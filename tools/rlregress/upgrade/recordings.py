@@ -72,7 +72,7 @@ def record_and_compare(
         old, new = runtimes.record_new_first(
             trainings, lines, partial(_select_affected, difference), until
         )
-        same = [name for name, trace in new.items() if not difference.executed_by(trace)]
+        same = [name for name, trace in new.items() if not difference.select_executed(trace)]
         options.say(
             f"{trainings[0].owner}: {len(same)} of {len(trainings)} trainings execute nothing that "
             + (f"differs; {difference.because}" if difference.because else "differs")
@@ -84,7 +84,7 @@ def record_and_compare(
     ]
     without = {lost.name for lost in unsupported}
     on_both = [training for training in trainings if training.name not in same]
-    compared = _compare(runtimes, on_both, (old, new), differing, options)
+    compared = _compare_trainings(runtimes, on_both, (old, new), differing, options)
     return replace(
         compared,
         not_traced=[*unsupported, *compared.not_traced],
@@ -95,13 +95,13 @@ def record_and_compare(
 
 def _select_affected(difference: Difference, new: Mapping[str, Trace]) -> list[str]:
     """Return the trainings that execute something that differs, in the order that says most."""
-    executed = {name: difference.executed_by(trace) for name, trace in new.items()}
+    executed = {name: difference.select_executed(trace) for name, trace in new.items()}
     return diverging_groups.order_by_evidence(
         {name: keys[0] for name, keys in executed.items() if keys}
     )
 
 
-def _compare(
+def _compare_trainings(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     traces: Traces,
@@ -118,7 +118,7 @@ def _compare(
     late = [training for training in trainings if training.name not in once]
     trainings = [training for training in trainings if training.name in once]
     stand_for = _choose_representatives(once, (old, new), differing)
-    repetitions = _repeat(runtimes, trainings, once, (old, new), stand_for, options)
+    repetitions = _repeat_diverging(runtimes, trainings, once, (old, new), stand_for, options)
     # what does not repeat itself is not compared by whoever reads them later, either
     old = {**old, **{name: both[0].trace for name, both in repetitions.items()}}
     new = {**new, **{name: both[1].trace for name, both in repetitions.items()}}
@@ -165,7 +165,7 @@ def _choose_representatives(
     diverging = {
         name: comparison
         for name, comparison in once.items()
-        if isinstance(comparison, Comparison) and compared_trainings.diverges(comparison)
+        if isinstance(comparison, Comparison) and compared_trainings.needs_repetition(comparison)
     }
     stand_for = diverging_groups.choose_representatives(
         diverging, traces, {traced_training.key for traced_training in differing}
@@ -178,7 +178,7 @@ def _choose_representatives(
     return stand_for
 
 
-def _repeat(
+def _repeat_diverging(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     once: Mapping[str, Comparison | NotTraced],
@@ -296,20 +296,20 @@ def find_culprits(
         differing: the functions that may be reverted.
         pieces: all code that differs; of it, what culprits call is named with them.
     """
-    parted = [t for t in traced if t.comparison.verdict != "equal" and t.repeats]
+    diverging = [t for t in traced if t.comparison.verdict != "equal" and t.repeats]
     by_name = {training.name: training for training in trainings}
-    if parted and differing:
-        options.say(f"searching for culprits; diverging trainings: {len(parted)}")
-    if parted:
+    if diverging and differing:
+        options.say(f"searching for culprits; diverging trainings: {len(diverging)}")
+    if diverging:
         progress.begin(culprit_search.STAGE)
     culprits_by_training = culprit_search.search_culprits(
-        parted,
+        diverging,
         by_name,
         differing,
         lambda jobs: runtimes.record_temporarily("new", list(jobs), until=options.until("causes")),
         until=options.until("causes"),
     )
-    if parted and differing and is_over(options.until("causes")):
+    if diverging and differing and is_over(options.until("causes")):
         note_cut("the rest of the search for culprits")
     return {
         name: culprit_search.add_one_sided_functions(culprits, pieces)
@@ -317,7 +317,7 @@ def find_culprits(
     }
 
 
-def executed_lines_by_file(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
+def collect_executed_lines(traces: Mapping[str, Trace]) -> dict[str, set[int]]:
     """Return file -> the lines that trainings executed."""
     hit: dict[str, set[int]] = {}
     for trace in traces.values():

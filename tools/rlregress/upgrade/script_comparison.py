@@ -11,7 +11,7 @@ from rlregress.model import differences as model
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Comparison, NotTraced, Trace, Traced
-from rlregress.model.upgrade_result import Culprits, OfScript, ScriptNames
+from rlregress.model.upgrade_result import Culprits, ScriptNames, ScriptResult
 from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import expected_stages, recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
@@ -22,43 +22,47 @@ from rlregress.upgrade.recordings import Traces
 from rlregress.upgrade.verdict import entries
 
 
-def compare_script(both: BothVersions, script: Training) -> tuple[OfScript, ExecutedCode]:
+def compare_script(both: BothVersions, script: Training) -> tuple[ScriptResult, ExecutedCode]:
     """Return the result of a script on both versions, and the code that it executed."""
-    script, traces, steps, seconds = _record(both, script)
+    script, traces, steps, seconds = _record_script(both, script)
     differing = [piece for piece in both.inventory.pieces if piece.counts]
 
-    def expect(differs: bool) -> None:
+    def expect_stages(differs: bool) -> None:
         progress.expect(
             expected_stages.list_script_stages(seconds, len(differing), differs, both.options)
         )
 
-    compared_script = _compare(both, script, traces, expect)
-    check, culprits_by_training = _explain(both, script, compared_script, differing)
-    ran = ExecutedCode(traces=traces, checks=entries.evidence([check], culprits_by_training))
+    compared_script = _compare_recordings(both, script, traces, expect_stages)
+    check, culprits_by_training = _explain_script(both, script, compared_script, differing)
+    executed = ExecutedCode(
+        traces=traces, checks=entries.collect_evidence([check], culprits_by_training)
+    )
     executions = both.find_executions(both.inventory.pieces, traces, {})
     executions = both.repeat_calls(executions, [script], traces[1], culprits_by_training.values())
     compared, not_compared = (
         ([compared_script], []) if isinstance(compared_script, Traced) else ([], [compared_script])
     )
     costs = both.measure_costs([script], compared, not_compared, executions)
-    functions = attribution.explaining_functions(culprits_by_training.values(), (), (), executions)
-    result = OfScript(
-        held=compared_script,
+    functions = attribution.select_explaining_functions(
+        culprits_by_training.values(), (), (), executions
+    )
+    result = ScriptResult(
+        training=compared_script,
         entries=(
             check,
             *entries.list_untraced_steps(script.name, steps),
-            *both.list_pieces(executions, ran),
+            *both.list_pieces(executions, executed),
         ),
         executions=tuple(executions),
         culprits=culprits_by_training,
-        hunks=attribution.pair_lines(functions, recordings.executed_lines_by_file(traces[1])),
+        hunks=attribution.pair_lines(functions, recordings.collect_executed_lines(traces[1])),
         names=_find_missing_names(both, compared_script),
         costs=costs,
     )
-    return result, ran
+    return result, executed
 
 
-def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
+def _record_script(both: BothVersions, script: Training) -> tuple[Training, Traces, int, float]:
     """Return the script as it is compared, its traces, its steps if it was cut, and its seconds.
 
     A script that has not ended in time is compared as far as both versions have come.
@@ -85,7 +89,7 @@ def _record(both: BothVersions, script: Training) -> tuple[Training, Traces, int
     return compared_trainings.cut_training(script, steps), (old, new), steps, seconds
 
 
-def _compare(
+def _compare_recordings(
     both: BothVersions, script: Training, traces: Traces, expect: Callable[[bool], None]
 ) -> Traced | NotTraced:
     """Compare both versions, and each with itself if they differ.
@@ -121,7 +125,7 @@ def _compare(
     return compared_script
 
 
-def _explain(
+def _explain_script(
     both: BothVersions,
     script: Training,
     compared_script: Traced | NotTraced,
@@ -148,7 +152,7 @@ def _find_missing_names(
             for trace in (compared_script.old, compared_script.new)
             for place in trace.header["folders_imported"]
         }
-        own = names_in_script.files_of(path, names)
+        own = names_in_script.list_user_files(path, names)
         old = both.inventory.folders("old")
         names = replace(names, unused=names_in_script.find_unused(broken, own, places, old))
     return names

@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress import progress
 from rlregress.model import differences as model
-from rlregress.model.option import NAMES, NUMBER, PATH, option
+from rlregress.model.option import NAMES, NUMBER, PATH, make_option
 from rlregress.trace.child_processes import Deadline
 from rlregress.upgrade.versions import cached_folders
 
@@ -59,56 +59,60 @@ class Options:
 
     old: str = "installed"
     new: str = "installed"
-    report: Path = option(
+    report: Path = make_option(
         Path("report"), "--report", "Of the report; default: report/.", metavar="FOLDER"
     )
-    frameworks: Sequence[str] = option(
+    frameworks: Sequence[str] = make_option(
         (), "--framework", "Default: those that it concerns.", kind=NAMES, metavar="NAMES",
         completed_by="complete_frameworks",
     )  # fmt: skip
-    algorithms: Sequence[str] = option(
+    algorithms: Sequence[str] = make_option(
         (), "--algorithm", "Trace these alone; default: all.", kind=NAMES, metavar="NAMES"
     )
-    scenarios: Sequence[str] | None = option(
+    scenarios: Sequence[str] | None = make_option(
         None, "--scenario", "Trace these alone; all, or none.", kind=NAMES, metavar="NAMES"
     )
     only_scenarios: bool = False
-    min_coverage: float | None = option(
+    min_coverage: float | None = make_option(
         None, "--min-coverage", "Changed pieces to execute for code 0; 0.5.", kind=NUMBER,
         metavar="SHARE", least=0.0, most=1.0,
     )  # fmt: skip
-    fail_on: str = option(
+    fail_on: str = make_option(
         model.FAIL_ON, "--fail-on", "Best verdict whose exit code is not 0.", metavar="VERDICT"
     )
-    accepted: Path | None = option(
+    accepted: Path | None = make_option(
         None, "--accepted", "File of entries that were reviewed.", kind=PATH, metavar="FILE"
     )
-    trace_all: bool = option(False, "--trace-all", "Trace also what runs no code that differs.")
-    returns: bool = option(True, "--returns", "Train what diverged, and judge its returns.")
-    one_look: bool = option(False, "--single-look", "Judge returns once.")
-    checkpoint: Path | None = option(
+    trace_all: bool = make_option(
+        False, "--trace-all", "Trace also what runs no code that differs."
+    )
+    returns: bool = make_option(True, "--returns", "Train what diverged, and judge its returns.")
+    one_look: bool = make_option(False, "--single-look", "Judge returns once.")
+    checkpoint: Path | None = make_option(
         None, "--checkpoint", "Load this file, too: docs/upgrading.md.", kind=PATH, metavar="FILE"
     )
-    loader: Path | None = option(
+    loader: Path | None = make_option(
         None, "--loader", "Has load(path), for --checkpoint.", kind=PATH, metavar="FILE",
         hidden=True,
     )  # fmt: skip
-    observations: Path | None = option(
+    observations: Path | None = make_option(
         None, "--observations", "Of NumPy, for --checkpoint.", kind=PATH, metavar="FILE",
         hidden=True,
     )  # fmt: skip
-    environment: str = option(
+    environment: str = make_option(
         "", "--environment", "Its observations, likewise.", metavar="ID", hidden=True
     )
-    files: bool = option(True, "--old-files", "Load files that the old version saved.", hidden=True)
-    workers: int = option(
+    files: bool = make_option(
+        True, "--old-files", "Load files that the old version saved.", hidden=True
+    )
+    workers: int = make_option(
         0, "--workers", "Processes; 0: one per core.", short="-n", metavar="N", least=0
     )
-    lend: Sequence[str] = option(
+    lend: Sequence[str] = make_option(
         (), "--lend", "Packages that both find, if one installs them.", kind=NAMES, metavar="NAMES"
     )
     script: Mapping[str, Any] | None = None
-    minutes: float = option(
+    minutes: float = make_option(
         0.0, "--minutes", "End all that runs after so many.", metavar="M", least=0.0
     )
     started: float = field(default_factory=time.time)
@@ -122,7 +126,7 @@ class Options:
             return None
         started = self.compared_from or self.started
         end = started + (self.deadline.at - started) * SHARES[stage]
-        start = progress.stored_durations().start * progress.estimate_slowdown()
+        start = progress.read_durations().start * progress.estimate_slowdown()
         return min(max(end, time.time() + 3 * start), self.deadline.at) if stage in _FIRST else end
 
     def chooses_scenario(self, title: str) -> bool:

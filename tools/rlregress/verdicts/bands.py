@@ -112,7 +112,7 @@ def _count_failing(sample: BandSample) -> int:
     return int(np.count_nonzero(values < sample.band.mean - sample.band.rounding))
 
 
-def _p_value(sample: BandSample) -> float:
+def _band_or_ceiling_p_value(sample: BandSample) -> float:
     band = sample.band
     if band.half > 0:
         return band_p_value(band, sample.new)
@@ -144,7 +144,7 @@ def judge_bands(
                 f"cell {name} cannot be judged against a published band: expected at least two "
                 f"finite new returns, found {len(sample.new)} returns."
             )
-    p = {name: _p_value(sample) for name, sample in samples.items()}
+    p = {name: _band_or_ceiling_p_value(sample) for name, sample in samples.items()}
     adjusted = holm_by_name(p)
     return {
         name: _judge_band(sample, p[name], adjusted[name], alpha, len(samples), floor, must_detect)

@@ -13,7 +13,7 @@ from rlregress.catalogue import requested_names
 from rlregress.catalogue.requested_names import split_names
 from rlregress.cli import html_option, output, waiting
 from rlregress.cli.html_option import Page
-from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, as_typed
+from rlregress.cli.options import Algorithms, Frameworks, Html, Workers, typed_command
 from rlregress.errors import UserError
 from rlregress.faults import fault_tables
 from rlregress.model.fault_results import (
@@ -57,7 +57,7 @@ def run_instrument(
             progress.begin(instrument.counted, len(faults))
         for result in instrument.run(faults, workers, print_line, **further):
             results.append(result)
-            typer.echo("\n".join(faults_text.lines(name, result)))
+            typer.echo("\n".join(faults_text.describe_result(name, result)))
             if instrument.counted:
                 progress.done()
     summary = faults_text.summary(name, results)
@@ -66,10 +66,10 @@ def run_instrument(
     page.write(faults_page.TITLE, lambda facts: faults_page.page(rows, summary, facts))
     unexpected = [row.name for row in rows if not row.right]
     output.print_next_steps([after_faults(unexpected)])
-    return instrument.enough(results)
+    return instrument.detects_enough(results)
 
 
-def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
+def _run_tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bool) -> bool:
     """Run the tiers on drawn faults, or on undetected ones; return whether enough are detected."""
     adapters = map(frameworks.get, names)
     with show_progress(typer.echo) as say:
@@ -79,13 +79,15 @@ def _tiers(names: Sequence[str], count: int, draw: int, workers: int, missed: bo
                 adapter_draw for framework_draws in draws for adapter_draw in framework_draws
             ]
         else:
-            results = [tier_power.judge(adapter, count, draw, workers, say) for adapter in adapters]
-    typer.echo(power_page.page(results, generated_faults.explained()))
+            results = [
+                tier_power.run_tiers(adapter, count, draw, workers, say) for adapter in adapters
+            ]
+    typer.echo(power_page.page(results, generated_faults.load_explanations()))
     typer.echo(power_page.summary(results))
-    return tier_power.enough(results)
+    return tier_power.detects_enough(results)
 
 
-def _recorded_tiers(names: Sequence[str]) -> bool:
+def _print_recorded_tiers(names: Sequence[str]) -> bool:
     """Print the page of stored results; return whether enough are detected."""
     results = [
         recorded
@@ -98,8 +100,8 @@ def _recorded_tiers(names: Sequence[str]) -> bool:
             f"no generated faults{named} were judged yet; run rlregress selftest faults --tiers "
             "without --show"
         )
-    typer.echo(power_page.page(results, generated_faults.explained()), nl=False)
-    return tier_power.enough(results)
+    typer.echo(power_page.page(results, generated_faults.load_explanations()), nl=False)
+    return tier_power.detects_enough(results)
 
 
 def faults(
@@ -198,12 +200,12 @@ def faults(
                 "--tiers draws its faults and prints Markdown; leave out --only, --html"
             )
         enough = (
-            _recorded_tiers(split_names("--framework", framework))
+            _print_recorded_tiers(split_names("--framework", framework))
             if show
-            else _tiers(adapters, count, draw, processes, missed)
+            else _run_tiers(adapters, count, draw, processes, missed)
         )
         raise typer.Exit(0 if enough else 1)
-    page = html_option.begin(html, as_typed())
+    page = html_option.open_page(html, typed_command())
     if throughput and workers > 1:
         raise UserError(
             f"--workers is {workers}, expected 1 with --throughput, because parallel processes "
@@ -218,7 +220,7 @@ def faults(
         pairs = [
             (name, algorithm) for name, own in algorithms_by_framework.items() for algorithm in own
         ]
-        injected = [f for pair in pairs for f in replay_power.draw(*pair, count, draw)]
+        injected = [f for pair in pairs for f in replay_power.draw_faults(*pair, count, draw)]
     else:
         table = RETURNS if replays else instrument
         injected = fault_tables.select_faults(

@@ -105,7 +105,7 @@ def _judge_pair(
             keep=results_folder,
             say=lambda line: typer.echo(f"  {line}"),
         )
-        report = upgrade_data.as_json(cascade.run(options))
+        report = upgrade_data.as_json(cascade.judge_upgrade(options))
         mark = "-scenarios" if scenarios else ""
         path = results_folder / f"{name}-{pair.release}{mark}.json"
         write_atomically(path, json.dumps(report, indent=1))
@@ -119,8 +119,10 @@ def show_histories(names: Sequence[str]) -> None:
     unjudged: list[str] = []
     for name in names:
         published = len(known_changes.pairs(name))
-        rows = release_histories.load(name)
-        for line in histories_text.lines(frameworks.get(name).framework.title, published, rows):
+        rows = release_histories.load_results(name)
+        for line in histories_text.history_table(
+            frameworks.get(name).framework.title, published, rows
+        ):
             typer.echo(line)
         if len(rows) < published:
             unjudged.append(name)

@@ -36,7 +36,7 @@ def fits(fault):
 def seed(fault):
     """The result of one fault, and the line that reports it."""
     (result,) = instruments.INSTRUMENTS[BEHAVIOR].run([fault], 1, print)
-    (line,) = faults_text.lines(BEHAVIOR, result)
+    (line,) = faults_text.describe_result(BEHAVIOR, result)
     return result, line
 
 
@@ -87,7 +87,7 @@ FAULT = Fault(
 )
 def test_all_named_tests_have_to_fail_with_the_words(failed, detected):
     """A fault is missed if a named test passes, or if no failure has the words."""
-    result = instruments.behavior_result(FAULT, failed)
+    result = instruments.make_behavior_result(FAULT, failed)
     assert result.detected is detected
     total = faults_text.summary(BEHAVIOR, [result])
     assert total == f"{int(detected)} of 1 injected faults made their behaviour tests fail"

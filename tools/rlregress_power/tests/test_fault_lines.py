@@ -33,7 +33,7 @@ MISSED = replace(ELSEWHERE, detected=False, by={}, verdict="equal", failure="")
 
 def report(instrument, results):
     """Return the lines and the summary of some faults."""
-    told = [line for result in results for line in faults_text.lines(instrument, result)]
+    told = [line for result in results for line in faults_text.describe_result(instrument, result)]
     return "\n".join([*told, faults_text.summary(instrument, results), ""])
 
 
@@ -50,7 +50,7 @@ def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
         None, replace(missed, detected_by="t1"), replace(missed, misfit="why"), missed,
         replace(missed, trainings=()),
     ]  # fmt: skip
-    results = [instruments._under_option(FAULT, outcome) for outcome in seeded]
+    results = [instruments._result_under_option(FAULT, outcome) for outcome in seeded]
     snapshot("under-options.txt", report(OPTIONS, results))
 
 
@@ -68,4 +68,4 @@ def test_a_fault_under_an_option_is_reported_with_its_training(snapshot):
 )
 def test_how_many_suffice(instrument, results, enough):
     """All, or nine in ten of those that fit; of traces as many in the right place."""
-    assert instruments.INSTRUMENTS[instrument].enough(results) is enough
+    assert instruments.INSTRUMENTS[instrument].detects_enough(results) is enough

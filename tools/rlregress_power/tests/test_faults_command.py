@@ -37,9 +37,9 @@ def test_faults_that_were_not_seen_come_first():
         name="a_fault", file="a.py", old="x = 0.5 * y", new="x = 1.0 * y",
         turns=("sac.actor_loss",), finds="other",
     )  # fmt: skip
-    result = probe_server.result(fault, {"sac.actor_loss": {"library": "other"}})
-    unseen = probe_server.result(replace(fault, name="unseen"), {})
-    broken = probe_server.result(replace(fault, name="broken"), {"": {"": "it ended"}})
+    result = probe_server.make_result(fault, {"sac.actor_loss": {"library": "other"}})
+    unseen = probe_server.make_result(replace(fault, name="unseen"), {})
+    broken = probe_server.make_result(replace(fault, name="broken"), {"": {"": "it ended"}})
     rows = [faults_page.row(DETAILS, fault_result) for fault_result in (result, unseen, broken)]
     page = stands_alone(faults_page.page(rows, "1 of 3 were seen", FACTS))
     assert page.texts("h2")[1:] == ["Not as expected", "Could not be probed", "As expected"]

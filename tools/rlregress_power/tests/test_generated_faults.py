@@ -52,7 +52,7 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     adapter = frameworks.get("sb3")
     for number, fault in enumerate(faults_of("sb3", 40, 2)[0]):
         sound = adapter.code.locate(fault.file).read_text(encoding="utf-8")
-        assert inject(generated_faults.as_fault(fault, "sb3", sound, str(number)), sound) == (
+        assert inject(generated_faults.make_fault(fault, "sb3", sound, str(number)), sound) == (
             fault.text
         )
     text = "def f(x):\n    x += 1\n    x += 1\n    return x\n"
@@ -63,7 +63,7 @@ def test_the_seeder_makes_the_drawn_fault_and_no_other():
     ]
     mutant = mutation.build_mutant("m.py", "f", edit, text)
     assert mutant is not None
-    fault = generated_faults.as_fault(mutant, "sb3", text, "f")
+    fault = generated_faults.make_fault(mutant, "sb3", text, "f")
     assert (fault.occurrence, inject(fault, text)) == (2, mutant.text)
     assert inject(replace(fault, occurrence=1), text) != mutant.text
 
@@ -85,8 +85,10 @@ def test_files_that_are_not_there_are_refused(monkeypatch):
     """A framework that names none, and a pattern whose file a release has moved, are errors."""
     text = "names no files of cleanrl .* known: contrib, rsl_rl, sb3, skrl, torchrl; name some"
     with pytest.raises(UserError, match=text):
-        generated_faults.scope("cleanrl")
-    monkeypatch.setattr(generated_faults, "scope", lambda name: ("stable_baselines3/gone/*.py",))
+        generated_faults.load_scope("cleanrl")
+    monkeypatch.setattr(
+        generated_faults, "load_scope", lambda name: ("stable_baselines3/gone/*.py",)
+    )
     with pytest.raises(UserError, match=r"'stable_baselines3/gone/\*.py' names no file"):
         faults_of("sb3", 1, 0)
 
@@ -130,21 +132,21 @@ def explain(monkeypatch, *rows):
         ("sb3", fault.name): Explained(framework="sb3", fault=fault.name, kind=kind, why=why)
         for fault, kind, why in rows
     }
-    monkeypatch.setattr(generated_faults, "explained", lambda: explanations)
+    monkeypatch.setattr(generated_faults, "load_explanations", lambda: explanations)
     return explanations
 
 
 def test_only_what_is_explained_as_no_fault_is_left_out(monkeypatch):
     """A gap and an unexplained fault count as misses; an equivalent one does not."""
     explain(monkeypatch)
-    assert tier_power.shares(DRAW) == (2, 4)
+    assert tier_power.count_detected(DRAW) == (2, 4)
     explain(monkeypatch, (UNSEEN, EQUIVALENT, "x is 0"), (NOT_RUN, GAP, "no test has two rows"))
-    assert tier_power.shares(DRAW) == (2, 3)
+    assert tier_power.count_detected(DRAW) == (2, 3)
     # what a tier has seen was no equivalent one, whatever somebody wrote
     explain(monkeypatch, (SEEN, EQUIVALENT, "wrong"))
-    assert tier_power.shares(DRAW) == (2, 4)
-    assert not tier_power.enough([DRAW])
-    assert tier_power.enough([replace(DRAW, faults=(SEEN, BY_TEST))])
+    assert tier_power.count_detected(DRAW) == (2, 4)
+    assert not tier_power.detects_enough([DRAW])
+    assert tier_power.detects_enough([replace(DRAW, faults=(SEEN, BY_TEST))])
 
 
 def test_the_page_names_what_nothing_sees(monkeypatch, snapshot):
@@ -168,7 +170,7 @@ def answering(monkeypatch, folder, answers):
 
     monkeypatch.setattr(generated_faults, "_folder", lambda: folder)
     files = ("stable_baselines3/common/noise.py",)
-    monkeypatch.setattr(generated_faults, "scope", lambda name: files)
+    monkeypatch.setattr(generated_faults, "load_scope", lambda name: files)
     names = {UNIT: "_unit", TRACE: "_traced", CALLS: "_called", BEHAVIOR: "_behaving"}
     for tier, name in names.items():
         monkeypatch.setattr(tier_power, name, query(tier))
@@ -183,7 +185,7 @@ def test_what_other_tests_said_is_asked_again(monkeypatch, tmp_path):
 
     def judge():
         requested.clear()
-        tier_power.judge(adapter, 3, 0, 1, lambda message: None)
+        tier_power.run_tiers(adapter, 3, 0, 1, lambda message: None)
         return list(requested)
 
     by_tier = [(tier, 3) for tier in TIERS]
@@ -201,11 +203,11 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     first = {tier: lambda number: "a detail" * (number == 0) for tier in TIERS}
     requested = answering(monkeypatch, tmp_path, first)
     explain(monkeypatch)
-    result = tier_power.judge(adapter, 4, 0, 1, lambda message: None)
+    result = tier_power.run_tiers(adapter, 4, 0, 1, lambda message: None)
     unseen = [fault for fault in result.faults if not fault.detected_by]
     assert len(unseen) == 3
     explain(monkeypatch, (unseen[0], EQUIVALENT, "x is 0"))
-    assert tier_power.shares(result) == (1, 3)
+    assert tier_power.count_detected(result) == (1, 3)
     later = {**first, TRACE: lambda number: "a training" * (number == 1)}
     requested = answering(monkeypatch, tmp_path, later)
     (second_draw,) = tier_power.probe_again(adapter, 1, lambda message: None)
@@ -214,8 +216,8 @@ def test_what_no_tier_saw_is_asked_again_of_later_tests(monkeypatch, tmp_path):
     assert generated_faults.load_all_results() == [second_draw]
     # the first of the two was seen by probes as number 0, the second by traces as number 1
     assert [fault.detected_later_by for fault in second_draw.faults if fault.again] == [UNIT, TRACE]
-    assert tier_power.shares(second_draw) == (3, 3)
-    page = power_page.page([second_draw], generated_faults.explained())
+    assert tier_power.count_detected(second_draw) == (3, 3)
+    page = power_page.page([second_draw], generated_faults.load_explanations())
     assert "| 1 of 3 (33%) | 3 of 3 (100%) |" in page
     assert f"Detected on {second_draw.asked_again} by {TRACE}." in page
 
@@ -231,7 +233,7 @@ def test_the_table_of_the_documentation_has_the_last_draw_of_each_framework():
     """docs/power.md has rows that the command prints, of every framework from which was drawn."""
     text = (suite.root() / "docs" / "power.md").read_text(encoding="utf-8")
     rows = [line for line in text.splitlines() if re.match(r"\| \w+ [\d.]+ \| \d+ \|", line)]
-    printed = power_page.page(RESULTS, generated_faults.explained()).splitlines()
+    printed = power_page.page(RESULTS, generated_faults.load_explanations()).splitlines()
     last = {}
     for draw_result in RESULTS:
         last[draw_result.framework] = max(draw_result.draw, last.get(draw_result.framework, 0))
@@ -245,4 +247,4 @@ def test_explanations_are_of_kept_faults_that_nothing_sees():
         (draw_result.framework, fault) for draw_result in RESULTS for fault in draw_result.faults
     ]
     unseen = {(name, fault.name) for name, fault in faults if not fault.detected_by}
-    assert set(generated_faults.explained()) <= unseen
+    assert set(generated_faults.load_explanations()) <= unseen

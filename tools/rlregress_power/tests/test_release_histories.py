@@ -63,7 +63,9 @@ def entry(state, name="SAC.train"):
 def seen(data, known_change=None):
     """Return the outcome of one change, and its reason."""
     known_change = known_change or change()
-    (only,) = release_histories.judged(ReleasePair("1", "2", (known_change,)), data, 1.0).changes
+    (only,) = release_histories.make_judged_pair(
+        ReleasePair("1", "2", (known_change,)), data, 1.0
+    ).changes
     assert only.id == known_change.id
     return only.outcome, only.by
 
@@ -186,11 +188,11 @@ def test_changes_out_of_scope_are_not_counted():
     Verdicts that say that something changed are red, and no others.
     """
     out = change(id="out", scope="out", why_out="a message")
-    healthy = release_histories.judged(ReleasePair("1", "2", (out,)), report(), 1.26)
+    healthy = release_histories.make_judged_pair(ReleasePair("1", "2", (out,)), report(), 1.26)
     assert (healthy.changes, healthy.healthy, healthy.red) == ((), True, True)
     assert (healthy.before, healthy.release, healthy.seconds) == ("1", "2", 1.3)
     pair = ReleasePair("1", "2", (out, change()))
-    sick = release_histories.judged(pair, report("unchanged"), 1.0)
+    sick = release_histories.make_judged_pair(pair, report("unchanged"), 1.0)
     assert ([row.id for row in sick.changes], sick.healthy, sick.red) == (["x"], False, False)
     red = ("changed", "regressed", "inconclusive")
     green = ("unchanged", "unchanged as far as asked", "holds", "improved", "could not judge",
@@ -242,15 +244,15 @@ class Judge:
 
 def test_results_are_kept_and_read_again(folder):
     """After each pair, the newest first; in the file the oldest is first."""
-    assert release_histories.load("x") == ()
+    assert release_histories.load_results("x") == ()
     judge = Judge(report(traces=trained(alone=TRAIN)))
     running = release_histories.judge_pairs("x", judge)
     first = next(running)
     assert first.release == "1.3"
-    assert release_histories.load("x") == (first,)
+    assert release_histories.load_results("x") == (first,)
     remaining = list(running)
     assert judge.asked == ["1.3", "1.2", "1.1"]
-    assert release_histories.load("x") == (remaining[1], remaining[0], first)
+    assert release_histories.load_results("x") == (remaining[1], remaining[0], first)
     judged_change = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac: {TRAIN}")
     assert remaining[1].changes == (judged_change,)
 
@@ -261,12 +263,16 @@ def test_what_has_a_result_is_not_judged_again(folder):
     second_judge = Judge(report())
     pairs = list(release_histories.judge_pairs("x", second_judge))
     assert [row.release for row in pairs] == ["1.3", "1.1"]
-    verdicts = [row.verdict for row in release_histories.load("x")]
+    verdicts = [row.verdict for row in release_histories.load_results("x")]
     assert verdicts == ["changed", "unchanged", "changed"]
     named = Judge(report("holds"))
     list(release_histories.judge_pairs("x", named, only=["1.2"]))
     assert named.asked == ["1.2"]
-    assert [row.verdict for row in release_histories.load("x")] == ["changed", "holds", "changed"]
+    assert [row.verdict for row in release_histories.load_results("x")] == [
+        "changed",
+        "holds",
+        "changed",
+    ]
 
 
 def test_a_pair_that_cannot_be_judged_does_not_end_the_others(folder):
@@ -291,7 +297,7 @@ def test_what_scenarios_alone_name_is_added(folder):
     later = JudgedChange(id="x-1.1-halved", outcome=CAUSE, by=f"sac gsde: {TRAIN}", later=True)
     assert added == replace(full_pair, changes=(later,))
     assert judge_again(report(traces=trained("sac n-step", alone=TRAIN))) == added
-    assert release_histories.load("x") == (added,)
+    assert release_histories.load_results("x") == (added,)
     list(release_histories.judge_pairs("x", Judge(report()), only=["1.2"]))
     assert release_histories.results_path("x").read_text().count('"later"') == 1
 

@@ -33,19 +33,19 @@ def test_a_line_runs_if_its_statement_does(tmp_path, line, runs):
 def test_faults_are_drawn_from_the_files_that_a_replay_counts(monkeypatch):
     """Every drawn fault fits the installed code, in a file whose lines the record counts."""
     pytest.importorskip("stable_baselines3")
-    trail = replay_power._stored("sb3", "td3").run.trail
-    faults = replay_power.draw("sb3", "td3", 20, 3)
+    trail = replay_power._find_stored_run("sb3", "td3").run.trail
+    faults = replay_power.draw_faults("sb3", "td3", 20, 3)
     assert len(faults) == 20
     assert {fault.file for fault in faults} <= set(trail.lines)
     assert all(replay_power.injection.find_fault_line(fault) for fault in faults)
-    assert faults == replay_power.draw("sb3", "td3", 20, 3)
+    assert faults == replay_power.draw_faults("sb3", "td3", 20, 3)
 
 
 def test_an_algorithm_without_a_replay_is_named():
     """Nothing is trained for a framework whose algorithm has no stored replay."""
     pytest.importorskip("skrl")
     with pytest.raises(UserError, match="there is no stored replay of skrl sac"):
-        replay_power._stored("skrl", "sac")
+        replay_power._find_stored_run("skrl", "sac")
 
 
 def test_what_replays_detected_is_counted_by_lines_that_run():
@@ -55,7 +55,7 @@ def test_what_replays_detected_is_counted_by_lines_that_run():
     result = FaultResult(fault=fault, detected=True, by=first, executed=1, cpu_minutes=0.1)
     never, broken = FaultResult(fault=fault), FaultResult(fault=fault, trouble="no replay")
     lines = [
-        " ".join(faults_text.lines(REPLAYS, fault_result)[0].split())
+        " ".join(faults_text.describe_result(REPLAYS, fault_result)[0].split())
         for fault_result in (result, never, broken)
     ]
     assert lines == [
@@ -80,7 +80,7 @@ def test_a_replay_detects_a_fault_that_it_runs():
         file="stable_baselines3/common/off_policy_algorithm.py",
         old="self.actor.reset_noise(env.num_envs)", new="pass", occurrence=1,
     )  # fmt: skip
-    detected, missed = replay_power.judge([discount, unused], 1, print)
+    detected, missed = replay_power.judge_faults([discount, unused], 1, print)
     assert detected.by["replay"].startswith("update 1, gradients (td3.py: ")
     assert (detected.detected, bool(detected.executed)) == (True, True)
     assert (missed.detected, bool(missed.executed), missed.trouble) == (False, False, "")

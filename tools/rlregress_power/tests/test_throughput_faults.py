@@ -57,7 +57,7 @@ def test_what_a_fault_slows_down_is_seen(fault, measured):
     assert judged.detected, judged
     assert all("rlregress-fault-" in environment["PYTHONPATH"] for environment in measured)
     assert len(measured) == stored_throughput.PROCESSES
-    first, *lines = faults_text.lines(THROUGHPUT, judged)
+    first, *lines = faults_text.describe_result(THROUGHPUT, judged)
     assert first.startswith("detected ")
     assert any("regressed" in line for line in lines)
     assert faults_text.summary(THROUGHPUT, [judged]).startswith("1 of 1")
@@ -68,7 +68,7 @@ def test_a_fault_that_slows_nothing_down_is_not_seen(fault, measured, monkeypatc
     other_quantity = next(name for name in stored_throughput.QUANTITIES if name not in fault.turns)
     (judged,) = seed(replace(fault, turns=(other_quantity,)))
     assert not judged.detected
-    assert faults_text.lines(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
+    assert faults_text.describe_result(THROUGHPUT, judged)[0].startswith("NOT DETECTED")
     monkeypatch.setattr(stored_throughput, "load_throughput", lambda framework: {})
     (judged,) = seed(fault)
     assert "measure it with: rlregress baseline record --framework" in judged.trouble
@@ -80,7 +80,7 @@ def test_a_fault_that_cannot_be_measured_is_said(fault, measured):
     elsewhere = replace(fault, old="no such line")
     unfit, result = seed(elsewhere, fault)
     assert "does not fit this version" in unfit.trouble
-    assert faults_text.lines(THROUGHPUT, unfit)[0].startswith("COULD NOT JUDGE")
+    assert faults_text.describe_result(THROUGHPUT, unfit)[0].startswith("COULD NOT JUDGE")
     assert result.detected
 
 

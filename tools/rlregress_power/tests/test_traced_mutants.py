@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rlregress.faults import mutation
 from rlregress.model.upgrade_result import Calls
-from rlregress.trace.trace_reader import failed
+from rlregress.trace.trace_reader import make_failed_trace
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress_power import traced_mutants
 from tools.tests.upgrade import small_traces
@@ -95,7 +95,7 @@ def test_a_training_that_ends_in_an_error_has_detected_the_fault():
     """So has one that was ended or fails after all that was recorded; not one that rounds."""
     before = trace(3)
     late = replace(before, header={**before.header, "failure": "Traceback\nE: no"})
-    for after in (failed("the process was ended by SIGALRM after 300 s"), late):
+    for after in (make_failed_trace("the process was ended by SIGALRM after 300 s"), late):
         assert detected(inject({"sac": before}, {("sac", 3): after})[0]) == ([3], [])
     rounded = inject({"sac": before}, {("sac", 3): trace(value=1.0 + 1e-12)})
     assert detected(rounded[0]) == ([], [3])
@@ -105,7 +105,8 @@ def test_a_fault_that_cannot_be_injected_is_neither_detected_nor_missed():
     """Why it does not fit is kept."""
     why = "rlregress.inside.swap.Misfit: train uses other variables of an enclosing function"
     results, turns = inject(
-        {"sac": trace(3), "td3": trace(3, count=2)}, {("sac", 3): failed(f"Traceback\n{why}\n")}
+        {"sac": trace(3), "td3": trace(3, count=2)},
+        {("sac", 3): make_failed_trace(f"Traceback\n{why}\n")},
     )
     assert detected(results) == ([], [])
     assert [result.misfit for result in results if result.misfit] == [why]

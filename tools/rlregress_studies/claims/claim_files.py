@@ -28,8 +28,8 @@ from pydantic import BeforeValidator
 
 from rlregress import datafiles, frameworks
 from rlregress.catalogue import registry
-from rlregress.datafiles import Text, expected, is_version, one_of
-from rlregress.errors import UserError, nearest
+from rlregress.datafiles import Text, expect_value, is_version, one_of
+from rlregress.errors import UserError, suggest_names
 
 #: verdicts that can be recorded
 VERDICTS = ("confirmed", "refuted", "outdated")
@@ -112,11 +112,11 @@ MOST_WORDS = 30
 _KINDS = ("detail", "default", "not_checkable")
 _Verdict = Annotated[str, one_of(VERDICTS)]
 _Since = Annotated[
-    str, expected("a version as in '2.9.2'", lambda text: text == "" or is_version(text))
+    str, expect_value("a version as in '2.9.2'", lambda text: text == "" or is_version(text))
 ]
 
 
-def _by_version(verdict: Any) -> Any:
+def _make_table_by_version(verdict: Any) -> Any:
     """Return a table of verdicts; a single verdict applies to all versions."""
     return {"": verdict} if isinstance(verdict, str) else verdict
 
@@ -126,7 +126,8 @@ class _Row:
     id: Text
     place: Text
     quote: Annotated[
-        Text, expected(f"at most {MOST_WORDS} words", lambda text: len(text.split()) <= MOST_WORDS)
+        Text,
+        expect_value(f"at most {MOST_WORDS} words", lambda text: len(text.split()) <= MOST_WORDS),
     ]
     framework: Text
     detail: Annotated[str, one_of(registry.ids)] = ""
@@ -136,7 +137,7 @@ class _Row:
     said_of: Text = ""
     note: Text = ""
     says: Any = None
-    verdict: Annotated[Mapping[_Since, _Verdict], BeforeValidator(_by_version)] = field(
+    verdict: Annotated[Mapping[_Since, _Verdict], BeforeValidator(_make_table_by_version)] = field(
         default_factory=dict
     )
 
@@ -162,7 +163,7 @@ class _Row:
             if variant not in variants:
                 raise ValueError(
                     f"key 'says': '{self.detail}' has no variant '{variant}'; "
-                    f"{nearest(str(variant), variants)}"
+                    f"{suggest_names(str(variant), variants)}"
                 )
         if not self.verdict:
             raise ValueError("key 'verdict' is missing; run `rlregress study claims` to see it")
@@ -182,7 +183,7 @@ class _Document:
     claim: tuple[_Row, ...] = ()
 
 
-def recorded(claim: Claim, version: str) -> str | None:
+def find_recorded_verdict(claim: Claim, version: str) -> str | None:
     """Return the recorded verdict for a version; None if none is recorded for one that old."""
     if claim.not_checkable:
         return NOT_CHECKABLE

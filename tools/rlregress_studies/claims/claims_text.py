@@ -36,7 +36,7 @@ did, what the sentence says. *not checkable*: the reason is given instead of a r
 """
 
 
-def report(settled: Settled) -> str:
+def describe_failure(settled: Settled) -> str:
     """Return the failure text of a claim whose verdict is not the recorded one.
 
     First line: ``thesis.box6.sb3: refuted (recorded: confirmed)``. Then the sentence, the answers,
@@ -44,7 +44,8 @@ def report(settled: Settled) -> str:
     """
     claim = settled.claim
     answers_text = "; ".join(
-        f"{scope}: {_words(answer, claim.detail)}" for scope, answer in settled.answers.items()
+        f"{scope}: {_format_value(answer, claim.detail)}"
+        for scope, answer in settled.answers.items()
     )
     record = f'verdict = "{settled.verdict}"'
     before = settled.recorded
@@ -58,7 +59,7 @@ def report(settled: Settled) -> str:
         f"{claim.id}: {settled.verdict} (recorded: {before or 'nothing'})",
         f"  {claim.place}: {claim.quote}",
         f"  {claim.framework} {settled.version}, {claim.subject}: says "
-        f"{' or '.join(_words(str(statement), claim.detail) for statement in claim.says)}; "
+        f"{' or '.join(_format_value(str(statement), claim.detail) for statement in claim.says)}; "
         f"found {answers_text or 'nothing'}",
     ]
     if settled.reason:
@@ -71,9 +72,13 @@ def report(settled: Settled) -> str:
     return "\n".join(lines)
 
 
-def differing(settled: Sequence[Settled]) -> list[str]:
+def describe_differing(settled: Sequence[Settled]) -> list[str]:
     """Return a text for each claim whose verdict is not the recorded one."""
-    return [report(settled_claim) for settled_claim in settled if not settled_claim.as_recorded]
+    return [
+        describe_failure(settled_claim)
+        for settled_claim in settled
+        if not settled_claim.as_recorded
+    ]
 
 
 @dataclass(frozen=True)
@@ -91,7 +96,7 @@ class Counts:
     verdicts: Mapping[str, int]
 
 
-def counts(settled: Sequence[Settled]) -> list[Counts]:
+def count_verdicts(settled: Sequence[Settled]) -> list[Counts]:
     """Count verdicts by document, framework with version, and subject of the sentence.
 
     Claims that cannot be checked have a line without a version.
@@ -99,14 +104,14 @@ def counts(settled: Sequence[Settled]) -> list[Counts]:
     count_text: dict[tuple[str, str, str], Counter[str]] = {}
     for settled_claim in settled:
         said_of = "something else" if settled_claim.claim.said_of else "it"
-        key = (settled_claim.claim.document, _about(settled_claim), said_of)
+        key = (settled_claim.claim.document, _subject_of_claim(settled_claim), said_of)
         count_text.setdefault(key, Counter())[settled_claim.verdict] += 1
-    largest = _documents(settled)
+    largest = _list_documents(settled)
     ordered = sorted(count_text.items(), key=lambda pair: (largest.index(pair[0][0]), *pair[0][1:]))
     return [Counts(*key, verdicts) for key, verdicts in ordered]
 
 
-def _documents(settled: Sequence[Settled]) -> list[str]:
+def _list_documents(settled: Sequence[Settled]) -> list[str]:
     """Return the documents, the one with most claims first."""
     return [
         name
@@ -116,7 +121,7 @@ def _documents(settled: Sequence[Settled]) -> list[str]:
     ]
 
 
-def _about(settled_claim: Settled) -> str:
+def _subject_of_claim(settled_claim: Settled) -> str:
     return f"{settled_claim.claim.framework} {settled_claim.version}".strip()
 
 
@@ -124,7 +129,7 @@ def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework])
     """Return all claims with their verdicts as Markdown."""
     versions = ", ".join(f"{framework.title} {framework.version}" for framework in frameworks)
     lines = [_HEAD.format(versions=versions), *_count_rows(settled), ""]
-    for document in _documents(settled):
+    for document in _list_documents(settled):
         document_rows = [
             settled_claim for settled_claim in settled if settled_claim.claim.document == document
         ]
@@ -136,7 +141,7 @@ def claims_markdown(settled: Sequence[Settled], frameworks: Sequence[Framework])
             for quote, quote_rows in groupby(
                 place_rows, key=lambda settled_claim: settled_claim.claim.quote
             ):
-                lines += [_code(quote), "", *_answers(list(quote_rows)), ""]
+                lines += [_format_code(quote), "", *_list_answers(list(quote_rows)), ""]
     return "\n".join(lines)
 
 
@@ -158,7 +163,7 @@ def index_rows(
     yield "## Index of what the sources name"
     yield ""
     titles = [f"{framework.name} {framework.version}" for framework in frameworks]
-    yield from tables.head("where", "what", "asked by", *titles)
+    yield from tables.markdown_head("where", "what", "asked by", *titles)
     for item in items:
         checks = [(f"`{detail}`", ("detail", detail)) for detail in item.details]
         checks += [(f"default `{default}`", ("default", default)) for default in item.defaults]
@@ -166,12 +171,14 @@ def index_rows(
         for words, subject in checks:
             detail = subject[1] if subject[0] == "detail" else ""
             answered = [
-                _answered(answers_found, detail) or "-" for answers_found in answers[subject]
+                _format_answers(answers_found, detail) or "-" for answers_found in answers[subject]
             ]
-            yield tables.row(*where, words, *answered)
+            yield tables.markdown_row(*where, words, *answered)
             where = ("", "")
         if item.not_code:
-            yield tables.row(*where, f"*no code*: {item.not_code}", *[""] * len(frameworks))
+            yield tables.markdown_row(
+                *where, f"*no code*: {item.not_code}", *[""] * len(frameworks)
+            )
 
 
 def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
@@ -180,22 +187,22 @@ def _count_rows(settled: Sequence[Settled]) -> Iterator[str]:
     yield f"{claims} claims, {len(settled)} verdicts (one for each copy of a framework)."
     yield ""
     heads = ("source", "framework", "said of", *_VERDICTS)
-    yield from tables.head(*heads, numbers=len(_VERDICTS))
-    for count in counts(settled):
+    yield from tables.markdown_head(*heads, numbers=len(_VERDICTS))
+    for count in count_verdicts(settled):
         numbers = [count.verdicts.get(verdict, 0) for verdict in _VERDICTS]
-        yield tables.row(count.document, count.framework, count.said_of, *numbers)
-    yield tables.row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
+        yield tables.markdown_row(count.document, count.framework, count.said_of, *numbers)
+    yield tables.markdown_row("**all**", "", "", *(total[verdict] for verdict in _VERDICTS))
 
 
-def _code(text: str) -> str:
+def _format_code(text: str) -> str:
     """Format a text as code that may contain backticks."""
     return f"`` {text} ``"
 
 
-def _answers(settled: Sequence[Settled]) -> Iterator[str]:
-    yield from tables.head("framework", "asks", "says", "found", "verdict")
+def _list_answers(settled: Sequence[Settled]) -> Iterator[str]:
+    yield from tables.markdown_head("framework", "asks", "says", "found", "verdict")
     yield from dict.fromkeys(_row(settled_claim) for settled_claim in settled)
-    notes = list(_notes(settled))
+    notes = list(_list_notes(settled))
     if notes:
         yield ""
         yield " ".join(notes)
@@ -205,15 +212,17 @@ def _row(settled_claim: Settled) -> str:
     claim = settled_claim.claim
     scope = f", {claim.scope}" if claim.scope else ""
     subject = f"`{claim.subject}`" if claim.subject else ""
-    says = " or ".join(_words(_claim_lines(value), claim.detail) for value in claim.says)
-    answered = _answered(settled_claim.answers, claim.detail) or ("-" if claim.says else "")
+    says = " or ".join(_format_value(_claim_lines(value), claim.detail) for value in claim.says)
+    answered = _format_answers(settled_claim.answers, claim.detail) or ("-" if claim.says else "")
     verdict = f"**{settled_claim.verdict}**" + (
         f" ({settled_claim.reason})" if settled_claim.reason else ""
     )
-    return tables.row(_about(settled_claim) + scope, subject, says, answered, verdict)
+    return tables.markdown_row(
+        _subject_of_claim(settled_claim) + scope, subject, says, answered, verdict
+    )
 
 
-def _notes(settled: Sequence[Settled]) -> Iterator[str]:
+def _list_notes(settled: Sequence[Settled]) -> Iterator[str]:
     """Yield notes on the answers to a sentence, once each, with the framework if needed."""
     yield from dict.fromkeys(
         f"Said of {settled_claim.claim.said_of}."
@@ -233,29 +242,29 @@ def _claim_lines(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _words(value: str, detail: str) -> str:
+def _format_value(value: str, detail: str) -> str:
     """Return a variant in words; values of defaults stay unchanged."""
     return variant_words(value) if detail else value
 
 
-def _answered(answers: Mapping[str, str], detail: str) -> str:
+def _format_answers(answers: Mapping[str, str], detail: str) -> str:
     by_answer: dict[str, list[str]] = {}
     for scope, answer in answers.items():
-        by_answer.setdefault(_words(answer, detail), []).append(scope)
+        by_answer.setdefault(_format_value(answer, detail), []).append(scope)
     return "; ".join(f"{answer} ({', '.join(scopes)})" for answer, scopes in by_answer.items())
 
 
-def show(settled: Sequence[Settled]) -> None:
+def print_claims(settled: Sequence[Settled]) -> None:
     """Print the counts, then every claim whose verdict is not the recorded one."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=_WIDTH_OF_FILES)
     table = Table("source", "framework", "said of", *_VERDICTS)
-    for count in counts(settled):
+    for count in count_verdicts(settled):
         numbers = [str(count.verdicts.get(verdict, 0)) for verdict in _VERDICTS]
         table.add_row(count.document.partition(",")[0], count.framework, count.said_of, *numbers)
     console.print(table)
-    texts = differing(settled)
+    texts = describe_differing(settled)
     for text in texts:
         console.print(text, markup=False, highlight=False)
     console.print(f"{len(settled)} verdicts, {len(texts)} not as recorded.")

@@ -26,8 +26,8 @@ from rlregress_studies.claims.claim_files import (
     Answers,
     Claim,
     Settled,
+    find_recorded_verdict,
     load,
-    recorded,
 )
 
 ABSENT = "absent"
@@ -44,7 +44,7 @@ class _Range(Protocol):
 _VALUES: dict[AdapterKey, Mapping[tuple[str, str], Mapping[str, Any]]] = {}
 
 
-def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
+def _judge_detail(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     """Return scope -> judgement of a detail."""
     return {
         implementation.scope: implementation.judgement
@@ -52,7 +52,7 @@ def _judgements(adapter: Adapter, detail: str) -> Mapping[str, Judgement]:
     }
 
 
-def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+def _read_defaults(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
     key = adapter_key(adapter)
     if key not in _VALUES:
         _VALUES[key] = adapter.read.defaults()
@@ -60,7 +60,7 @@ def _values(adapter: Adapter) -> Mapping[tuple[str, str], Mapping[str, Any]]:
 
 
 @cache
-def _stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
+def _read_stated_defaults(path: Path) -> tuple[documented_defaults.Defaults, ...]:
     return documented_defaults.load_defaults(path)
 
 
@@ -72,13 +72,13 @@ def build_settled(
         claim=claim,
         version=version,
         verdict=verdict,
-        recorded=recorded(claim, version),
+        recorded=find_recorded_verdict(claim, version),
         answers=answers_by_scope,
         reason=reason,
     )
 
 
-def settle(claim: Claim, adapter: Adapter) -> Settled:
+def settle_claim(claim: Claim, adapter: Adapter) -> Settled:
     """Return the verdict on a claim about the framework of ``adapter``.
 
     - confirmed: the code does what the claim says, in the named scope, or in any if none is named
@@ -91,7 +91,7 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         return build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable)
     by_scope = {
         scope: answer
-        for scope, answer in probe(adapter, claim.detail, claim.default).items()
+        for scope, answer in probe_subject(adapter, claim.detail, claim.default).items()
         if not claim.scope or scope == claim.scope
     }
     says = [
@@ -112,38 +112,38 @@ def settle(claim: Claim, adapter: Adapter) -> Settled:
         return build_settled(
             claim, version, UNPROBED, {}, f"there is no probe of {claim.subject}{scope}"
         )
-    judged = [_judgements(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
+    judged = [_judge_detail(adapter, claim.detail)[s] for s in by_scope] if claim.detail else []
     if any(judgement.variant is None for judgement in judged):
         lacking = next(filter(None, (judgement.lacking for judgement in judged)), "")
         result = build_settled(
             claim, version, UNPROBED, by_scope, lacking or "no variant could be determined"
         )
         return replace(result, lacking=lacking)
-    elsewhere = _elsewhere(claim, adapter, list(by_scope), says, version)
+    elsewhere = _describe_other_versions(claim, adapter, list(by_scope), says, version)
     return build_settled(
         claim, version, "outdated" if elsewhere else "refuted", by_scope, elsewhere
     )
 
 
-def probe(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
+def probe_subject(adapter: Adapter, detail: str = "", default: str = "") -> dict[str, str]:
     """Return scope -> variant of a detail (or why there is none), or value of a default as text."""
     if detail:
-        judged = _judgements(adapter, detail)
+        judged = _judge_detail(adapter, detail)
         return {scope: judgement.variant or judgement.reason for scope, judgement in judged.items()}
     algorithm, _, name = default.partition(".")
     return {
         scope: documented_defaults.format_value(values.get(name, ABSENT))
-        for (default_algorithm, scope), values in _values(adapter).items()
+        for (default_algorithm, scope), values in _read_defaults(adapter).items()
         if default_algorithm == algorithm
     }
 
 
-def _elsewhere(
+def _describe_other_versions(
     claim: Claim, adapter: Adapter, scopes: list[str], says: list[str], version: str
 ) -> str:
     """Describe the other versions for which the claim is documented."""
     if claim.detail:
-        return _ranges(
+        return _format_ranges(
             entry
             for entry in load_all_documented(adapter)
             if entry.id == claim.detail
@@ -155,9 +155,9 @@ def _elsewhere(
     if not path.exists():  # a framework of a third party
         return ""
     algorithm, _, name = claim.default.partition(".")
-    return _ranges(
+    return _format_ranges(
         entry
-        for entry in _stated_defaults(path)
+        for entry in _read_stated_defaults(path)
         if entry.algorithm == algorithm
         and entry.scope in scopes
         and not entry.holds_for(version)
@@ -165,7 +165,7 @@ def _elsewhere(
     )
 
 
-def _ranges(entries: Iterable[_Range]) -> str:
+def _format_ranges(entries: Iterable[_Range]) -> str:
     words = [
         f"true from {entry.since} on" if entry.until is None else f"true before {entry.until}"
         for entry in entries
@@ -212,7 +212,7 @@ def settle_names(adapter: Adapter) -> Iterator[Settled]:
         yield build_settled(claim, version, verdict, by_scope, reason)
 
 
-def collect(adapters: Sequence[Adapter]) -> list[Settled]:
+def settle_all(adapters: Sequence[Adapter]) -> list[Settled]:
     """Settle every claim about one of the frameworks.
 
     Claims that cannot be checked are included. They are in the order of the files; a claim is
@@ -225,7 +225,7 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
         if claim.not_checkable and claim.framework not in left_out:
             results.append(build_settled(claim, "", NOT_CHECKABLE, {}, claim.not_checkable))
         results += [
-            settle(claim, adapter)
+            settle_claim(claim, adapter)
             for adapter in adapters
             if adapter.name == claim.framework and not claim.not_checkable
         ]
@@ -239,11 +239,11 @@ def collect(adapters: Sequence[Adapter]) -> list[Settled]:
     )
 
 
-def answers(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
+def answer_items(items: Sequence[Item], adapters: Sequence[Adapter]) -> Answers:
     """Return the frameworks' answers to every detail and default that the sources name."""
     subjects = [("detail", id) for item in items for id in item.details]
     subjects += [("default", name) for item in items for name in item.defaults]
     return {
-        (kind, name): [probe(adapter, **{kind: name}) for adapter in adapters]
+        (kind, name): [probe_subject(adapter, **{kind: name}) for adapter in adapters]
         for kind, name in subjects
     }

@@ -36,9 +36,9 @@ def claims(
 def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
     """Settle the claims of the sources and print them; 1 if one is not as recorded."""
     waiting.probe_all(adapters)
-    settled = settle.collect(adapters)
+    settled = settle.settle_all(adapters)
     output.mark_decided()
-    differing = claims_text.differing(settled)
+    differing = claims_text.describe_differing(settled)
     if as_markdown:
         items = source_index.load_index(suite.baselines() / "sources")
         probed_adapters = [
@@ -47,10 +47,10 @@ def show(adapters: Sequence[Adapter], as_markdown: bool = False) -> int:
             )
             for adapter in adapters
         ]
-        answered = settle.answers(items, adapters)
+        answered = settle.answer_items(items, adapters)
         typer.echo(claims_text.page(settled, items, answered, probed_adapters))
         return 1 if differing else 0
-    claims_text.show(settled)
+    claims_text.print_claims(settled)
     output.print_next_steps([after_claims(differing)])
     return 1 if differing else 0
 

@@ -23,7 +23,7 @@ from rlregress_studies.determinism import chance, determinism_study, discrete
 from rlregress_studies.determinism.discrete import Protocol, Starts
 
 
-def measure(
+def train_and_report(
     frameworks: Sequence[str], plan: determinism_study.DeterminismPlan, folder: Path
 ) -> int:
     """Train, print the table and write the report; return 1 if a check fails, else 0."""
@@ -32,11 +32,13 @@ def measure(
             f"--steps is {plan.steps}; expected at least 100, and one for each of the "
             f"{plan.checkpoints} checkpoints"
         )
-    missing_packages.require("matplotlib")
-    discrete.check(plan.environment)
+    missing_packages.require_module("matplotlib")
+    discrete.check_environment(plan.environment)
     check_writable(folder, "the report")
     adapters = requested_names.find_adapters(frameworks)
-    starts = Starts(partial(discrete.make, plan.environment, training=False), plan.protocol)
+    starts = Starts(
+        partial(discrete.make_environment, plan.environment, training=False), plan.protocol
+    )
     spreads, sources_drawn, absent = {}, {}, {}
     try:
         for adapter in adapters:
@@ -48,19 +50,21 @@ def measure(
             except Unsupported as error:
                 absent[name] = str(error)
                 continue
-            spreads[name] = {group: chance.spread(run) for group, run in runs.items()}
+            spreads[name] = {group: chance.measure_spread(run) for group, run in runs.items()}
             sources_drawn[name] = adapter.train.sources_of_chance()
     finally:
         starts.close()
     if not spreads:
         reasons = "; ".join(f"{name}: {why}" for name, why in absent.items())
         raise UserError(f"no framework trains DQN here ({reasons}); expected at least one")
-    wrong = [line for name, spread in spreads.items() for line in chance.faults(name, spread)]
+    wrong = [
+        line for name, spread in spreads.items() for line in chance.list_unexpected(name, spread)
+    ]
     output.mark_decided()
     lines = [
         f"DQN on {plan.environment}, {plan.steps} steps, after the last of which:",
         "",
-        *chance.table(spreads),
+        *chance.spreads_table(spreads),
         "",
         *(
             f"- {name}, {group}: {words}"
@@ -80,7 +84,7 @@ def measure(
     typer.echo("\n".join(lines))
     for name, spread in spreads.items():
         figure = folder / f"determinism-{name.lower().replace(' ', '-')}.svg"
-        write_atomically(figure, chance.figure(name, spread))
+        write_atomically(figure, chance.draw_figure(name, spread))
     typer.echo(f"report: {folder} (determinism.json, and a figure for each framework)")
     return 1 if wrong else 0
 
@@ -138,7 +142,7 @@ def determinism(
         steps=steps,
         checkpoints=checkpoints,
         runs=runs,
-        groups=determinism_study.checked(split_names("--vary", vary)),
+        groups=determinism_study.check_groups(split_names("--vary", vary)),
         protocol=Protocol(starts=starts, cap=cap, states=states),
     )
-    raise typer.Exit(measure(split_names("--framework", framework), plan, folder))
+    raise typer.Exit(train_and_report(split_names("--framework", framework), plan, folder))

@@ -15,7 +15,7 @@ from rlregress import missing_packages
 from rlregress.catalogue.requested_names import split_names
 from rlregress.check import report_data
 from rlregress.cli import output
-from rlregress.cli.options import Budget, Report, as_typed, reject_options
+from rlregress.cli.options import Budget, Report, reject_options, typed_command
 from rlregress.errors import UserError
 from rlregress.files import absolute
 from rlregress.inside.run_record import check_writable, write_atomically
@@ -30,7 +30,7 @@ _SELECTING_OPTIONS = ("framework", "algorithm", "budget", "store")
 
 @dataclass(frozen=True)
 class Options:
-    """The options of the comparison; see ``run_ranking.rank``.
+    """The options of the comparison; see ``run_ranking.rank_implementations``.
 
     Attributes:
         command: the command line, for the page.
@@ -46,7 +46,9 @@ class Options:
 
 def rank_csv(path: Path, environments: Sequence[str], options: Options) -> int:
     """Rank the runs of a CSV file."""
-    return _rank(run_ranking.select_environments(run_ranking.read_csv(path), environments), options)
+    return _rank_and_report(
+        run_ranking.select_environments(run_ranking.read_csv(path), environments), options
+    )
 
 
 def rank_stored(
@@ -56,10 +58,10 @@ def rank_stored(
     runs, lacking = run_ranking.read_runs(store, run_filter, environments)
     if lacking:
         typer.echo(lacking)
-    return _rank(runs, options)
+    return _rank_and_report(runs, options)
 
 
-def _write(folder: Path, files: Mapping[str, str]) -> None:
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
     """Write all files of a report, or none if one of them is a folder."""
     for name in files:
         if (folder / name).is_dir():
@@ -74,29 +76,29 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         raise UserError(f"the report cannot be written to {folder}: {error}") from None
 
 
-def _json(plain: Any) -> str:
+def _format_json(plain: Any) -> str:
     return json.dumps(plain, indent=1) + "\n"
 
 
-def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
+def _rank_and_report(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> int:
     """Rank, print and write; return 0, or 3 if a pair needs more runs."""
     check_writable(options.report, "the report")
-    missing_packages.require("matplotlib")
+    missing_packages.require_module("matplotlib")
     started, date = time.monotonic(), report_data.format_time()
-    ranked = run_ranking.rank(
+    ranked = run_ranking.rank_implementations(
         runs, options.runs, options.looks, options.alpha, options.beta, say=typer.echo
     )
-    figure = ranking_report.figure(ranked)
+    figure = ranking_report.draw_figure(ranked)
     seconds = round(time.monotonic() - started, 1)
     facts = Facts(
         ranking_report.title(ranked), date, seconds, report_data.describe_machine(), options.command
     )
     files = {
-        "rank.json": _json(run_ranking.as_dict(ranked)),
+        "rank.json": _format_json(run_ranking.as_dict(ranked)),
         "rank.svg": figure,
         "rank.html": ranking_report.page(ranked, facts),
     }
-    _write(options.report, files)
+    _write_files(options.report, files)
     for line in ranking_report.lines(ranked):
         typer.echo(line)
     typer.echo(f"report: {options.report} (rank.html, rank.json, rank.svg)")
@@ -104,12 +106,12 @@ def _rank(runs: Sequence[run_ranking.ImplementationRun], options: Options) -> in
     return 3 if ranked.undecided else 0
 
 
-def answer(report: Path) -> None:
+def print_answers(report: Path) -> None:
     """Print and write the answers to the thesis' questions."""
     check_writable(report, "the report")
-    answered = thesis_questions.study()
-    _write(report, {"study.json": _json(thesis_questions.as_plain(answered))})
-    for line in thesis_text.lines(answered):
+    answered = thesis_questions.answer_questions()
+    _write_files(report, {"study.json": _format_json(thesis_questions.as_plain(answered))})
+    for line in thesis_text.answers_as_lines(answered):
         typer.echo(line)
     typer.echo(f"report: {report} (study.json)")
     output.print_next_steps([after_study()])
@@ -158,7 +160,7 @@ def rank(
     not after the last planned look; 3: some pair needs more runs; 2: nothing can be compared.
     """
     environments = split_names("--environment", environment)
-    options = Options(runs, looks or None, alpha, beta, absolute(report), as_typed())
+    options = Options(runs, looks or None, alpha, beta, absolute(report), typed_command())
     if csv is not None:
         reject_options(context, _SELECTING_OPTIONS, "a CSV file does not take", "leave it out")
         raise typer.Exit(rank_csv(csv, environments, options))
@@ -180,7 +182,7 @@ def thesis(
     each, do stored runs return what the thesis printed? Trains nothing, writes study.json. Exit
     code 0, or 2 if data cannot be read.
     """
-    answer(absolute(report))
+    print_answers(absolute(report))
 
 
 def after_study() -> str:

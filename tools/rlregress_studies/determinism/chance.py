@@ -70,7 +70,7 @@ def _deviations(numbers: np.ndarray) -> list[float]:
     return deviations
 
 
-def spread(runs: Runs) -> Spread:
+def measure_spread(runs: Runs) -> Spread:
     """Return the spread of the trainings of one group, which have the same checkpoints."""
     columns = list(zip(*runs, strict=True))
     weights = [len({point.weights for point in column}) for column in columns]
@@ -89,7 +89,7 @@ def spread(runs: Runs) -> Spread:
     )
 
 
-def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
+def list_unexpected(framework: str, groups: Mapping[str, Spread]) -> list[str]:
     """Return a sentence for each unexpected result."""
     lines = []
     for group, group_spread in groups.items():
@@ -107,7 +107,7 @@ def faults(framework: str, groups: Mapping[str, Spread]) -> list[str]:
     return lines
 
 
-def table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
+def spreads_table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
     """Return a Markdown table: a row for each framework and group, of the last checkpoint."""
     head = (
         "framework", "varied", "runs", "weights", "score", "deviation", "mean maximum Q",
@@ -124,10 +124,10 @@ def table(spreads: Mapping[str, Mapping[str, Spread]]) -> list[str]:
         for framework, groups in spreads.items()
         for group, spread in groups.items()
     ]  # fmt: skip
-    return [*tables.head(*head), *(tables.row(*row) for row in rows)]
+    return [*tables.markdown_head(*head), *(tables.markdown_row(*row) for row in rows)]
 
 
-def figure(framework: str, groups: Mapping[str, Spread]) -> str:
+def draw_figure(framework: str, groups: Mapping[str, Spread]) -> str:
     """Draw figure 1 of the paper as SVG: a column for each group, scores above maximum Q.
 
     The line is the mean of the trainings, the area one population standard deviation around it.

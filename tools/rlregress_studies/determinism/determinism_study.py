@@ -20,10 +20,10 @@ from typing import Any
 import torch
 
 from rlregress import datafiles
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 from rlregress.frameworks.base import Adapter
-from rlregress.inside.run_record import checksum, write_atomically
-from rlregress.inside.worker import digest
+from rlregress.inside.run_record import compute_checksum, write_atomically
+from rlregress.inside.worker import digest_parameters
 from rlregress.probing.interface import Trained
 from rlregress.probing.seeded_training import SeededTraining, Seeds
 from rlregress_studies.determinism import discrete
@@ -84,11 +84,11 @@ class DeterminismPlan:
         }
 
 
-def checked(names: Sequence[str]) -> tuple[str, ...]:
+def check_groups(names: Sequence[str]) -> tuple[str, ...]:
     """Return the requested groups in the order of the figure; UserError for an unknown one."""
     for name in names:
         if name not in GROUPS:
-            raise UserError(f"--vary names '{name}'; {nearest(name, GROUPS)}")
+            raise UserError(f"--vary names '{name}'; {suggest_names(name, GROUPS)}")
     requested = {ALL_FIXED, *(names or GROUPS)}
     return tuple(group for group in GROUPS if group in requested)
 
@@ -108,7 +108,7 @@ class Member:
     again: int = 0
 
 
-def members(group: str, runs: int) -> list[Member]:
+def list_members(group: str, runs: int) -> list[Member]:
     """Return the trainings of a group; the first is the same in all groups."""
     if group == ALL_FIXED:
         return [Member(again=n) for n in range(runs)]
@@ -118,7 +118,7 @@ def members(group: str, runs: int) -> list[Member]:
 
 
 @contextmanager
-def _computing(threads: int) -> Iterator[None]:
+def _set_threads(threads: int) -> Iterator[None]:
     """Set the number of threads of torch, and silence logs and warnings."""
     before, disabled = torch.get_num_threads(), logging.root.manager.disable
     torch.set_num_threads(threads)
@@ -132,7 +132,7 @@ def _computing(threads: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def train(
+def train_and_evaluate(
     adapter: Adapter, plan: DeterminismPlan, member: Member, starts: Starts
 ) -> list[Checkpoint]:
     """Train and evaluate once.
@@ -144,26 +144,28 @@ def train(
 
     def note(steps: int, agent: Trained) -> None:
         # evaluations use one thread, so that they are the same for every training
-        with _computing(1):
+        with _set_threads(1):
             numbers = starts.score(agent), starts.maximum_value(agent)
         torch.set_num_threads(member.threads)
-        checkpoints_found.append(Checkpoint(steps, digest(agent.parameters)[:16], *numbers))
+        checkpoints_found.append(
+            Checkpoint(steps, digest_parameters(agent.parameters)[:16], *numbers)
+        )
 
     request = SeededTraining(
         algorithm="dqn",
-        make_env=partial(discrete.make, plan.environment, plan.sticky),
+        make_env=partial(discrete.make_environment, plan.environment, plan.sticky),
         hyperparameters=plan.hyperparameters,
         total_steps=plan.steps,
         seeds=member.seeds,
         checkpoints=plan.times,
         on_agent=note,
     )
-    with _computing(member.threads):
+    with _set_threads(member.threads):
         adapter.train.train_seeded(request)
     return checkpoints_found
 
 
-def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
+def _training_path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member) -> Path:
     """Return the file of a training, so that a restart does only missing ones."""
     decides = {
         "framework": adapter.full_name,
@@ -173,7 +175,7 @@ def _path(folder: Path, adapter: Adapter, plan: DeterminismPlan, member: Member)
         "hyperparameters": plan.hyperparameters,
         "member": asdict(member),
     }
-    key = checksum(decides).removeprefix("sha256:")[:24]
+    key = compute_checksum(decides).removeprefix("sha256:")[:24]
     return folder / f"{adapter.full_name.replace('@', '-')}-{key}.json"
 
 
@@ -193,14 +195,14 @@ def train_all(
     remaining = len(plan.groups) * plan.runs
     for group in plan.groups:
         runs = []
-        for number, member in enumerate(members(group, plan.runs)):
-            path = _path(folder, adapter, plan, member)
+        for number, member in enumerate(list_members(group, plan.runs)):
+            path = _training_path(folder, adapter, plan, member)
             if path.is_file():
                 remedy = "remove the file: the training is then done again"
                 checkpoints_found = datafiles.read(path, list[Checkpoint], remedy)
             else:
                 began = time.monotonic()
-                checkpoints_found = train(adapter, plan, member, starts)
+                checkpoints_found = train_and_evaluate(adapter, plan, member, starts)
                 folder.mkdir(parents=True, exist_ok=True)
                 text = json.dumps([asdict(outcome) for outcome in checkpoints_found], indent=1)
                 write_atomically(path, text + "\n")

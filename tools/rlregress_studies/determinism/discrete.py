@@ -30,19 +30,19 @@ def is_game(name: str) -> bool:
     return name.startswith(GAMES)
 
 
-def _known_games(name: str) -> None:
+def _load_games(name: str) -> None:
     if not is_game(name):
         return
     for module in ("ale_py", "cv2"):
-        missing_packages.require(module)
+        missing_packages.require_module(module)
     import ale_py
 
     gymnasium.register_envs(ale_py)
 
 
-def check(name: str) -> None:
+def check_environment(name: str) -> None:
     """Raise UserError unless DQN can be trained in the environment of this name."""
-    _known_games(name)
+    _load_games(name)
     try:
         environment: Any = gymnasium.make(name)
     except (gymnasium.error.Error, ImportError) as error:
@@ -70,7 +70,7 @@ def _sign(reward: Any) -> float:
     return float(np.sign(reward))
 
 
-def make(name: str, sticky: float = 0.0, training: bool = True) -> Any:
+def make_environment(name: str, sticky: float = 0.0, training: bool = True) -> Any:
     """Return a new environment.
 
     Args:
@@ -81,7 +81,7 @@ def make(name: str, sticky: float = 0.0, training: bool = True) -> Any:
     """
     if not is_game(name):
         return gymnasium.make(name)
-    _known_games(name)
+    _load_games(name)
     game: Any = gymnasium.make(name, frameskip=1, repeat_action_probability=sticky)
     wrapped: Any = gymnasium.wrappers.AtariPreprocessing(game, terminal_on_life_loss=training)
     wrapped = gymnasium.wrappers.FrameStackObservation(wrapped, 4)

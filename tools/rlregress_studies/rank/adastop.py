@@ -145,7 +145,7 @@ class Comparison:
     looks: tuple[Look, ...]
 
 
-def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
+def _draw_arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
     """Yield for each look the deals of a block as signs [deals, 2 runs] and the arrangements.
 
     An arrangement has one row of the first array at every look. These are all arrangements if there
@@ -173,7 +173,7 @@ def _arrangements(plan: AdastopPlan) -> Iterator[tuple[FloatArray, IndexArray]]:
             yield 1.0 - 2.0 * draw_arrangements(n, n, plan.draws - 1, rng), draw_rows
 
 
-def _spreads(first: FloatArray, second: FloatArray) -> FloatArray:
+def _pooled_spreads(first: FloatArray, second: FloatArray) -> FloatArray:
     """Return the standard deviation of two rows [pairs, runs] together; 1 if all are equal."""
     stacked = np.concatenate([first, second], axis=1)
     return np.where(np.ptp(stacked, axis=1) > 0, stacked.std(axis=1), 1.0)
@@ -192,7 +192,7 @@ class _Envelope:
         self._never = -math.inf if reduction is np.maximum else math.inf
         self.values: FloatArray = reduction.reduce(table, axis=1)
 
-    def without(self, pair: int) -> None:
+    def drop_pair(self, pair: int) -> None:
         """Remove a pair by its column in the table."""
         affected = np.flatnonzero(self._table[:, pair] == self.values)
         self._table[:, pair] = self._never
@@ -246,9 +246,9 @@ def _step_down(
         if remaining_count == 1:
             return decided, [pair], lower, upper
         remaining_count -= 1
-        largest.without(pair)
+        largest.drop_pair(pair)
         if smallest is not None:
-            smallest.without(pair)
+            smallest.drop_pair(pair)
         while top in decided:
             top = next(from_top)
         while bottom in decided:
@@ -256,7 +256,7 @@ def _step_down(
     return decided, [index for index in range(len(observed)) if index not in decided], lower, upper
 
 
-def compare(
+def compare_samples(
     samples: Sequence[ArrayLike],
     pairs: Sequence[tuple[int, int]],
     plan: AdastopPlan,
@@ -291,7 +291,7 @@ def compare(
     # arrangements in which no earlier look has rejected a pair, and in which none accepted one
     below = np.ones(plan.arrangements, dtype=bool)
     above = np.ones(plan.arrangements, dtype=bool)
-    for look, (signs, arranged) in enumerate(_arrangements(plan), start=1):
+    for look, (signs, arranged) in enumerate(_draw_arrangements(plan), start=1):
         undecided = [index for index in range(len(pairs)) if index not in decided]
         needed = {int(side[index]) for index in undecided for side in (first, second)}
         if not undecided or any(len(values[sample]) < look * n for sample in needed):
@@ -305,7 +305,7 @@ def compare(
             part += np.take(np.einsum("sr,dr->sd", block, dealt), arranged, axis=1)
         own = so_far[:, : look * n]
         sums = own.sum(axis=1)
-        unit = _spreads(own[first], own[second])
+        unit = _pooled_spreads(own[first], own[second])
         # from the samples of the pair only: the size of other returns does not affect its rounding
         tie = TIE * (most[first] + most[second]) / unit
         observed = np.abs(sums[first] - sums[second]) / unit

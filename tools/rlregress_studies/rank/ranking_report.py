@@ -38,7 +38,7 @@ LEGEND = "row against column: > better, < worse, ~ not separated, ? undecided"
 _SHARED = " (pairs that share an implementation: measured, not exact)"
 
 
-def _shortened(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Shorten a name for a figure."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
@@ -132,7 +132,7 @@ def conclusions(ranking: Ranking) -> list[str]:
     return conclusion_lines
 
 
-def figure(ranking: Ranking) -> str:
+def draw_figure(ranking: Ranking) -> str:
     """Draw the figure of the paper as SVG: decisions above, returns below.
 
     Mathieu et al. 2023, figure 2; one column for each task.
@@ -159,7 +159,7 @@ def _draw_figure(ranking: Ranking) -> str:
     page = Figure(figsize=size, layout="constrained")
     for column, task in enumerate(ranking.tasks):
         names = [ranked.implementation for ranked in task.standings]
-        labels = list(map(_shortened, names))
+        labels = list(map(_shorten_name, names))
         places = range(len(names))
         above = page.add_subplot(2, len(ranking.tasks), column + 1)
         cells = [[-1 if a == b else kinds.index(task.decision(a, b)) for b in names] for a in names]
@@ -173,7 +173,7 @@ def _draw_figure(ranking: Ranking) -> str:
         for row, column_ in itertools.permutations(places, 2) if signs else ():
             text = symbol(task, names[row], names[column_])
             above.text(column_, row, text, ha="center", va="center")
-        above.set_title(_shortened(task.name), fontsize="small")
+        above.set_title(_shorten_name(task.name), fontsize="small")
         above.set_yticks(places, labels, fontsize="small")
         above.set_xticks(
             places,
@@ -201,9 +201,10 @@ def title(ranking: Ranking) -> str:
 
 def page(ranking: Ranking, facts: Facts) -> str:
     """Return the page of a ranking."""
-    keys = _keys([task.name for task in ranking.tasks])
+    keys = _make_keys([task.name for task in ranking.tasks])
     sections = [
-        _task(task, key, facts.command) for task, key in zip(ranking.tasks, keys, strict=True)
+        _task_section(task, key, facts.command)
+        for task, key in zip(ranking.tasks, keys, strict=True)
     ]
     sections.append(Section("rests-on", "What this rests on", "", [conclusions(ranking)]))
     return pages.Page(facts, cards(ranking), sections).html()
@@ -238,25 +239,25 @@ def _card(ranking: Ranking, task: TaskRanking) -> Card:
     return Card(task.name, badge, text, [], failed, [], steps, "What failed")
 
 
-def _keys(names: Sequence[str]) -> list[str]:
+def _make_keys(names: Sequence[str]) -> list[str]:
     """Return a unique key for each task: names may differ in punctuation only."""
     keys = [re.sub(r"\W+", "-", name.lower()) for name in names]
     return [f"{key}-{n}" if keys.count(key) > 1 else key for n, key in enumerate(keys, start=1)]
 
 
-def _task(task: TaskRanking, key: str, command: str) -> Section:
+def _task_section(task: TaskRanking, key: str, command: str) -> Section:
     names = [ranked.implementation for ranked in task.standings]
     letters = [letter(number) for number in range(len(names))]
     rows = [
         [
             sign, ranked.implementation, words.number(ranked.mean), len(ranked.returns),
-            *(_decision(task, ranked.implementation, name) for name in names),
+            *(_describe_decision(task, ranked.implementation, name) for name in names),
         ]
         for sign, ranked in zip(letters, task.standings, strict=True)
     ]  # fmt: skip
     text = f"returns of {len(names)} implementations on {task.name}"
     returns = {ranked.implementation: ranked.returns for ranked in task.standings}
-    drawing = _figure(returns, key, text)
+    drawing = _draw_returns(returns, key, text)
     numbers = [
         [ranked.implementation, words.number(value)]
         for ranked in task.standings
@@ -268,21 +269,26 @@ def _task(task: TaskRanking, key: str, command: str) -> Section:
     return Section(key, task.name, f"{LEGEND}.", [Table(head, rows), figure])
 
 
-def _figure(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
+def _draw_returns(rows: Mapping[str, Sequence[float]], name: str, label: str) -> Markup:
     """Draw the returns of implementations, one line each, with their means."""
     widest = max(map(len, rows))
     left_margin = min(16.0 + 5.6 * widest, 170.0)
     height = 40.0 + 30.0 * len(rows)
     return svg.draw_svg(
-        lambda axes: _draw(axes, rows), name, label, figures.WIDTH, height, (left_margin, 12, 36, 8)
+        lambda axes: _plot_returns(axes, rows),
+        name,
+        label,
+        figures.WIDTH,
+        height,
+        (left_margin, 12, 36, 8),
     )
 
 
-def _draw(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
+def _plot_returns(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
     for row, values in enumerate(rows.values()):
         axes.plot(
             values,
-            figures.spread(len(values), -row),
+            figures.spread_points(len(values), -row),
             ls="",
             marker="o",
             markersize=5.5,
@@ -292,7 +298,7 @@ def _draw(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
         )
         mean = float(np.mean(values))
         axes.plot([mean, mean], [-row - 0.4, -row + 0.4], color=svg.INK, lw=2.2)
-    axes.set_yticks([-row for row in range(len(rows))], list(map(_shortened, rows)))
+    axes.set_yticks([-row for row in range(len(rows))], list(map(_shorten_name, rows)))
     axes.set_ylim(-len(rows) + 0.45, 0.55)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -300,7 +306,7 @@ def _draw(axes: Axes, rows: Mapping[str, Sequence[float]]) -> None:
     axes.set_xlabel("return")
 
 
-def _decision(task: TaskRanking, first: str, second: str) -> str:
+def _describe_decision(task: TaskRanking, first: str, second: str) -> str:
     sign = symbol(task, first, second)
     if first == second:
         return sign

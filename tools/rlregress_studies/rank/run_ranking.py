@@ -14,8 +14,8 @@ from pydantic import AfterValidator, Field
 
 from rlregress import datafiles, frameworks, progress
 from rlregress.check import baseline_runs
-from rlregress.datafiles import Number, Text, expected
-from rlregress.errors import UserError, nearest
+from rlregress.datafiles import Number, Text, expect_value
+from rlregress.errors import UserError, suggest_names
 from rlregress.training import budgets, recorded_runs
 from rlregress.training.cell import Cell, Job, Protocol
 from rlregress_studies.rank import adastop
@@ -51,7 +51,7 @@ class ImplementationRun:
 _Name = Annotated[
     Text,
     AfterValidator(str.strip),
-    expected("text on one line without control characters", str.isprintable),
+    expect_value("text on one line without control characters", str.isprintable),
 ]
 
 
@@ -114,13 +114,13 @@ def read_stored(
     ]
 
 
-def _code(job: Job) -> dict[str, str]:
+def _describe_code(job: Job) -> dict[str, str]:
     """Return the properties of an implementation beyond its cell, as texts."""
     parts = {**job.versions, **job.sources, **job.hyperparameters}
     return {name: json.dumps(value).strip('"') for name, value in parts.items()}
 
 
-def records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
+def load_records(folder: Path) -> list[tuple[Job, dict[str, Any]]]:
     """Return the run records of a folder, each with its run.
 
     Raises:
@@ -142,10 +142,10 @@ def convert_records(run_records: Sequence[tuple[Job, dict[str, Any]]]) -> list[I
     """
     codes: dict[Cell, list[dict[str, str]]] = {}
     for job, _ in run_records:
-        codes.setdefault(job.cell, []).append(_code(job))
+        codes.setdefault(job.cell, []).append(_describe_code(job))
     runs = []
     for job, stored in run_records:
-        cell, own = job.cell, _code(job)
+        cell, own = job.cell, _describe_code(job)
         differing = sorted(
             f"{name} {value}"
             for name, value in own.items()
@@ -167,7 +167,8 @@ def select_environments(
     for name in environments:
         if name not in known_environments:
             raise UserError(
-                f"there are no runs on environment '{name}'; {nearest(name, known_environments)}"
+                f"there are no runs on environment '{name}'; "
+                f"{suggest_names(name, known_environments)}"
             )
     return [run for run in runs if not environments or run.environment in environments]
 
@@ -180,7 +181,7 @@ class RunFilter:
     algorithms: Sequence[str]
     budget: str
 
-    def cell(self, cell: Cell) -> bool:
+    def selects_cell(self, cell: Cell) -> bool:
         return (
             (not self.frameworks or cell.framework in self.frameworks)
             and (not self.algorithms or cell.algorithm in self.algorithms)
@@ -200,16 +201,16 @@ def read_runs(
     for name in run_filter.frameworks:
         frameworks.get(name)
     if store:
-        all_records = records(Path(store))
+        all_records = load_records(Path(store))
         cells = {job.cell for job, _ in all_records}
         runs = convert_records(
-            [record for record in all_records if run_filter.cell(record[0].cell)]
+            [record for record in all_records if run_filter.selects_cell(record[0].cell)]
         )
     else:
         stored = baseline_runs.load_all_baselines()
         cells = {stored_cell.cell for stored_cell in stored}
         runs = read_stored(
-            stored_cell for stored_cell in stored if run_filter.cell(stored_cell.cell)
+            stored_cell for stored_cell in stored if run_filter.selects_cell(stored_cell.cell)
         )
     place = store or str(baseline_runs.returns_folder())
     _check_known(run_filter, cells, place)
@@ -219,7 +220,7 @@ def read_runs(
             f"in {place}; record some with: rlregress baseline record"
         )
     runs = select_environments(runs, environments)
-    lacking = ", ".join(_lacking(run_filter, cells, environments))
+    lacking = ", ".join(_list_lacking(run_filter, cells, environments))
     return (
         runs,
         f"{place} has no runs of budget '{run_filter.budget}' of {lacking}" if lacking else "",
@@ -234,18 +235,18 @@ def _check_known(run_filter: RunFilter, cells: Iterable[Cell], place: str) -> No
             if requested not in known_names:
                 raise UserError(
                     f"{place} has no runs of {name} '{requested}'; "
-                    f"{nearest(requested, known_names)}"
+                    f"{suggest_names(requested, known_names)}"
                 )
 
 
-def _lacking(
+def _list_lacking(
     run_filter: RunFilter, cells: Iterable[Cell], environments: Sequence[str]
 ) -> list[str]:
     """Return the requested combinations of names without runs."""
     existing = [
         (cell.framework, cell.algorithm, cell.environment)
         for cell in cells
-        if run_filter.cell(cell)
+        if run_filter.selects_cell(cell)
     ]
     # no names: all of them
     requested = (run_filter.frameworks or [""], run_filter.algorithms or [""], environments or [""])
@@ -270,7 +271,9 @@ def check_size(runs: Iterable[ImplementationRun]) -> None:
             )
 
 
-def _by_task(runs: Iterable[ImplementationRun]) -> dict[str, dict[str, dict[int, float | None]]]:
+def _group_by_task(
+    runs: Iterable[ImplementationRun],
+) -> dict[str, dict[str, dict[int, float | None]]]:
     """Return task -> implementation -> seed -> final return."""
     tasks: dict[str, dict[str, dict[int, float | None]]] = {}
     for run in runs:
@@ -284,7 +287,7 @@ def _by_task(runs: Iterable[ImplementationRun]) -> dict[str, dict[str, dict[int,
     return tasks
 
 
-def _without_failures(
+def _fill_failures(
     task: str, returns: dict[str, dict[int, float | None]]
 ) -> dict[str, list[float]]:
     """Return implementation -> returns by seed, failed runs as the task's worst return."""
@@ -303,7 +306,7 @@ def _without_failures(
     }
 
 
-def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
+def _count_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
     """Return the number of looks that all implementations have runs for; UserError if 0."""
     count, name, task = min(
         (len(values), name, task)
@@ -318,7 +321,7 @@ def _most_looks(returns: dict[str, dict[str, list[float]]], runs: int) -> int:
     return count // runs
 
 
-def rank(
+def rank_implementations(
     runs: Sequence[ImplementationRun],
     per_look: int = 5,
     looks: int | None = None,
@@ -340,7 +343,7 @@ def rank(
         UserError: nothing can be compared, or the plan could not separate anything.
     """
     check_size(runs)
-    tasks = _by_task(runs)
+    tasks = _group_by_task(runs)
     alone = tuple(sorted(task for task, task_runs in tasks.items() if len(task_runs) < 2))
     shared = {task: tasks[task] for task in sorted(tasks) if task not in alone}
     if not shared:
@@ -349,8 +352,8 @@ def rank(
             f"there is nothing to rank: {count_text}, and no environment and budget has runs of "
             "two implementations; add runs of another one"
         )
-    returns = {task: _without_failures(task, task_runs) for task, task_runs in shared.items()}
-    most = _most_looks(returns, per_look)
+    returns = {task: _fill_failures(task, task_runs) for task, task_runs in shared.items()}
+    most = _count_looks(returns, per_look)
     plan = AdastopPlan(
         runs=per_look, looks=most if looks is None else looks, alpha=alpha, beta=beta
     )
@@ -365,7 +368,7 @@ def rank(
         pairs += itertools.combinations(range(start, len(places)), 2)
     with progress.show_progress(say):
         progress.begin("deciding pairs", len(pairs))
-        compared = adastop.compare(samples, pairs, plan, progress.done)
+        compared = adastop.compare_samples(samples, pairs, plan, progress.done)
 
     decisions = len(compared.looks)
     decided: dict[str, list[Decision]] = {task: [] for task in returns}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from rlregress_studies.rank.adastop import GREATER, SMALLER, AdastopPlan, compare
+from rlregress_studies.rank.adastop import GREATER, SMALLER, AdastopPlan, compare_samples
 from tools.tests.simulations.laws import LAWS
 
 
@@ -69,7 +69,7 @@ def measure(
             returns += list(law(rng, (samples, most), 0.0))
             if not environment:
                 returns[-1] = law(rng, (most,), drop)
-        compared = compare(returns, pairs, replace(plan, seed=repetition))
+        compared = compare_samples(returns, pairs, replace(plan, seed=repetition))
         unequal = [pair for pair in compared.pairs if drop and pair.second == samples - 1]
         wrong = [
             pair.decision in (GREATER, SMALLER) for pair in compared.pairs if pair not in unequal

@@ -16,7 +16,7 @@ from rlregress_studies.rank.adastop import (
     SMALLER,
     UNDECIDED,
     AdastopPlan,
-    compare,
+    compare_samples,
 )
 from rlregress_studies.tests.simulate_adastop import main, measure
 from tools.tests.nightly import every
@@ -27,7 +27,7 @@ TWO = [(0, 1)]
 def decisions(samples, plan):
     """Return the decisions about all pairs, in order."""
     pairs = list(itertools.combinations(range(len(samples)), 2))
-    return [pair.decision for pair in compare(samples, pairs, plan).pairs]
+    return [pair.decision for pair in compare_samples(samples, pairs, plan).pairs]
 
 
 def brute_force(first, second, plan):
@@ -74,7 +74,7 @@ def test_small_cells_are_decided_as_by_brute_force(plan, shift):
     for seed in range(4):
         rng = np.random.default_rng([seed, plan.runs])
         first, second = np.round(rng.normal(0, 1, (2, plan.runs * plan.looks)), 3)
-        result = compare([first + shift, second], TWO, plan)
+        result = compare_samples([first + shift, second], TWO, plan)
         decision, look, boundaries = brute_force(first + shift, second, plan)
         assert (result.pairs[0].decision, result.pairs[0].look) == (decision, look)
         assert [look_.upper for look_ in result.looks] == pytest.approx(boundaries, abs=1e-5)
@@ -82,7 +82,7 @@ def test_small_cells_are_decided_as_by_brute_force(plan, shift):
 
 def test_by_hand_three_against_three():
     """Of the 20 ways to deal 1, 2, 3 and 7, 8, 9 two are as far apart as 18: rejected at 0.1."""
-    result = compare([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
+    result = compare_samples([[7, 8, 9], [1, 2, 3]], TWO, AdastopPlan(runs=3, looks=1, alpha=0.1))
     assert result.pairs[0].decision == GREATER
     # the next largest statistic: 3 and 7 change sides, |(3 + 8 + 9) - (1 + 2 + 7)| = 10
     spread = math.sqrt(58 / 6)  # of all six: their mean is 5
@@ -93,7 +93,7 @@ def test_by_hand_three_against_three():
 def test_the_statistic_is_that_of_the_paper_in_standard_deviations():
     """After look k it is |sum of the first kn differences|, whatever the order within a block."""
     samples = np.array([[1.0, 2.0, 4.0, 8.0, 1.0, 1.0], [0.0, 1.0, 1.0, 1.0, 9.0, 3.0]])
-    looks = compare(samples, TWO, AdastopPlan(runs=2, looks=3, alpha=0.1)).looks
+    looks = compare_samples(samples, TWO, AdastopPlan(runs=2, looks=3, alpha=0.1)).looks
     spreads = [samples[:, :runs].std() for runs in (2, 4, 6)]
     paper = [look.statistics[0, 1] * spread for look, spread in zip(looks, spreads, strict=True)]
     assert paper == pytest.approx([2.0, 12.0, 2.0])
@@ -105,7 +105,7 @@ def test_drawn_arrangements_have_the_boundary_of_all():
     samples = rng.normal(0, 1, (2, 8))
     plan = AdastopPlan(runs=8, looks=1, alpha=0.05)
     everything, by_draws = (
-        compare(samples, TWO, replace(plan, draws=draws)).looks[0].upper
+        compare_samples(samples, TWO, replace(plan, draws=draws)).looks[0].upper
         for draws in (20_000, 10_000)
     )
     assert math.comb(16, 8) == 12_870
@@ -118,7 +118,7 @@ def test_the_observed_arrangement_is_among_those_that_are_drawn(runs):
     clear = [np.arange(2.0 * runs) + 100, np.arange(2.0 * runs)]
     for seed in range(60):
         # 0.025 of 30 arrangements may be beyond the boundary of the first look: none
-        result = compare(clear, TWO, AdastopPlan(runs=runs, looks=2, draws=30, seed=seed))
+        result = compare_samples(clear, TWO, AdastopPlan(runs=runs, looks=2, draws=30, seed=seed))
         assert result.looks[0].statistics[0, 1] <= result.looks[0].upper + 1e-9
         assert result.pairs[0].look == 2
 
@@ -128,8 +128,8 @@ def test_a_decision_that_has_fallen_is_not_changed_by_later_runs():
     rng = np.random.default_rng(2)
     samples = [rng.normal(mean, 1, 25) for mean in (0.0, 0.2, 3.0)]
     pairs = [(0, 1), (0, 2), (1, 2)]
-    few = compare([sample[:10] for sample in samples], pairs, AdastopPlan()).pairs
-    many = compare(samples, pairs, AdastopPlan()).pairs
+    few = compare_samples([sample[:10] for sample in samples], pairs, AdastopPlan()).pairs
+    many = compare_samples(samples, pairs, AdastopPlan()).pairs
     assert [pair.decision for pair in few] == [UNDECIDED, SMALLER, SMALLER]
     assert few[1:] == many[1:]
     assert many[0].decision == NOT_SEPARATED
@@ -140,7 +140,7 @@ def test_a_sample_whose_pairs_are_decided_needs_no_more_runs():
     rng = np.random.default_rng(2)
     long = [rng.normal(0, 1, 25), rng.normal(0.2, 1, 25)]
     short = rng.normal(9, 1, 5)
-    result = compare([*long, short], [(0, 1), (0, 2), (1, 2)], AdastopPlan())
+    result = compare_samples([*long, short], [(0, 1), (0, 2), (1, 2)], AdastopPlan())
     assert [(pair.decision, pair.look) for pair in result.pairs] == [
         (NOT_SEPARATED, 5), (SMALLER, 1), (SMALLER, 1),
     ]  # fmt: skip
@@ -152,10 +152,10 @@ def test_step_down_sees_what_one_boundary_for_all_pairs_hides():
     near = [rng.normal(0, 1, 8), rng.normal(1.2, 1, 8)]
     far = [rng.normal(0, 1, 8), rng.normal(9, 1, 8)]
     pairs, plan = [(0, 1), (2, 3)], AdastopPlan(runs=8, looks=1)
-    both = compare([*near, *far], pairs, plan)
+    both = compare_samples([*near, *far], pairs, plan)
     assert [pair.decision for pair in both.pairs] == [SMALLER, SMALLER]
     # beside a pair that stays in the family the boundary is that of both
-    with_near_pair = compare([*near, far[0], far[0][::-1]], pairs, plan)
+    with_near_pair = compare_samples([*near, far[0], far[0][::-1]], pairs, plan)
     assert [pair.decision for pair in with_near_pair.pairs] == [NOT_SEPARATED, NOT_SEPARATED]
     assert both.looks[0].upper < both.looks[0].statistics[0, 1] < with_near_pair.looks[0].upper
 
@@ -171,7 +171,7 @@ def test_a_diverged_sample_hides_no_difference_of_others(far):
     plan = AdastopPlan(runs=5, looks=2)
     assert decisions(samples, plan) == [SMALLER, GREATER, GREATER]
     samples = [noise[0], noise[1] + 9, noise[2] + abs(far), noise[3] + abs(far)]
-    pairs = compare(samples, [(0, 1), (2, 3)], plan).pairs
+    pairs = compare_samples(samples, [(0, 1), (2, 3)], plan).pairs
     assert [pair.decision for pair in pairs] == [SMALLER, NOT_SEPARATED]
 
 
@@ -230,7 +230,7 @@ def test_early_acceptance_saves_runs_and_spends_beta():
     rng = np.random.default_rng(11)
     for seed in range(repetitions):
         plan = AdastopPlan(runs=5, looks=4, alpha=0.05, beta=0.4, draws=500, seed=seed)
-        pair = compare(rng.normal(0, 1, (2, 20)), TWO, plan).pairs[0]
+        pair = compare_samples(rng.normal(0, 1, (2, 20)), TWO, plan).pairs[0]
         accepted += pair.decision == NOT_SEPARATED and pair.look < 4
     # three of four parts of beta are spent before the last look
     assert accepted / repetitions == pytest.approx(0.3, abs=share(0.3, repetitions))
@@ -241,7 +241,8 @@ def test_early_acceptance_leaves_the_boundaries_of_rejection_alone():
     samples = np.random.default_rng(3).normal(0, 1, (2, 20))
     samples[0] += 0.4
     never, early = (
-        compare(samples, TWO, AdastopPlan(runs=5, looks=4, beta=beta)).looks for beta in (0.0, 0.4)
+        compare_samples(samples, TWO, AdastopPlan(runs=5, looks=4, beta=beta)).looks
+        for beta in (0.0, 0.4)
     )
     upper = [look.upper for look in early]
     assert upper == [look.upper for look in never][: len(upper)]
@@ -274,7 +275,7 @@ def test_small_cells_are_separated_only_if_they_can_be():
     tied = [[1000, 1000, 1000, 1000, 193]] * 2
     assert decisions(tied, AdastopPlan(runs=5, looks=1)) == [NOT_SEPARATED]
     with pytest.raises(UserError, match="not a finite number"):
-        compare([[1, 2, 3, 4], [1, 2, math.nan, 4]], TWO, AdastopPlan(runs=4, looks=1))
+        compare_samples([[1, 2, 3, 4], [1, 2, math.nan, 4]], TWO, AdastopPlan(runs=4, looks=1))
 
 
 def test_the_simulation_prints_its_table(capsys):

@@ -8,7 +8,7 @@ from rlregress import frameworks, suite
 from rlregress.catalogue import source_index
 from rlregress.errors import UserError
 from rlregress_studies.claims import claim_files
-from rlregress_studies.claims.claim_files import recorded
+from rlregress_studies.claims.claim_files import find_recorded_verdict
 
 CLAIM = {
     "id": "one", "place": "Box 6", "quote": "omit this halving factor",
@@ -57,9 +57,9 @@ def test_a_verdict_holds_for_all_versions_or_from_one_on(claims):
     """In a table each verdict holds from its version on; before the first nothing is recorded."""
     verdicts = {"0.9": "refuted", "0.10.0": "confirmed"}
     always, changed = claims({}, {"id": "other", "verdict": verdicts})
-    assert recorded(always, "0.0.1") == "confirmed"
+    assert find_recorded_verdict(always, "0.0.1") == "confirmed"
     versions = ("0.8", "0.9", "0.9.9", "0.10.0", "2.0.0b1")
-    results = [recorded(changed, version) for version in versions]
+    results = [find_recorded_verdict(changed, version) for version in versions]
     assert results == [None, "refuted", "refuted", "confirmed", "confirmed"]
 
 
@@ -68,7 +68,7 @@ def test_what_a_claim_says_may_be_a_value_or_a_reason(claims):
     (claim,) = claims({"detail": None, "default": "td3.hidden_sizes", "says": [400, 300]})
     assert claim.says == ([400, 300],)
     (claim,) = claims(REASON)
-    assert recorded(claim, "1.0") == "not checkable"
+    assert find_recorded_verdict(claim, "1.0") == "not checkable"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.missing_packages import MissingPackage
 from rlregress_studies.claims import claim_files, settle
-from rlregress_studies.claims.claims_text import report
+from rlregress_studies.claims.claims_text import describe_failure
 from tests_behavior.every_commit import is_shown, is_touched
 
 
@@ -46,7 +46,7 @@ def _is_settled(number, framework):
 
 def test_claim_has_the_recorded_verdict(claim, framework_of_claim):
     """The code confirms or refutes the sentence as recorded."""
-    settled = settle.settle(claim, framework_of_claim)
+    settled = settle.settle_claim(claim, framework_of_claim)
     if settled.lacking:
         raise MissingPackage(settled.lacking)
-    assert settled.as_recorded, report(settled)
+    assert settled.as_recorded, describe_failure(settled)

@@ -7,8 +7,13 @@ import re
 from rlregress.catalogue import registry
 from rlregress.model.detail_answers import Item
 from rlregress_studies.claims.claim_files import Claim, Framework
-from rlregress_studies.claims.claims_text import claims_markdown, counts, differing, index_rows
-from rlregress_studies.claims.settle import answers, build_settled
+from rlregress_studies.claims.claims_text import (
+    claims_markdown,
+    count_verdicts,
+    describe_differing,
+    index_rows,
+)
+from rlregress_studies.claims.settle import answer_items, build_settled
 from tools.tests.small_adapters import SmallAdapter
 
 
@@ -42,7 +47,9 @@ SETTLED = [
 
 def test_claims_are_counted_by_source_version_and_subject():
     """Two versions of a framework are counted apart, and so are claims about something else."""
-    assert [(count.framework, count.said_of, count.verdicts) for count in counts(SETTLED)] == [
+    assert [
+        (count.framework, count.said_of, count.verdicts) for count in count_verdicts(SETTLED)
+    ] == [
         ("some 1.0", "it", {"refuted": 1}),
         ("some 2.0", "it", {"confirmed": 1}),
         ("some 2.0", "something else", {"confirmed": 1}),
@@ -52,7 +59,7 @@ def test_claims_are_counted_by_source_version_and_subject():
 
 def test_a_verdict_that_is_not_the_recorded_one_differs():
     """Each with the text of the failure."""
-    assert [text.split(":")[0] for text in differing(SETTLED)] == ["b"]
+    assert [text.split(":")[0] for text in describe_differing(SETTLED)] == ["b"]
 
 
 def test_the_document_groups_the_answers_by_quote(snapshot):
@@ -69,7 +76,7 @@ def test_the_index_has_a_row_for_every_item(tmp_path, snapshot):
         Item(id="b", place="heading 2", title="rewards", not_code="about a task"),
         Item(id="c", place="Table 6", title="settings", defaults=("ppo.epochs", "ppo.other")),
     ]  # fmt: skip
-    answered = answers(items, [_make_adapter(tmp_path)])
+    answered = answer_items(items, [_make_adapter(tmp_path)])
     snapshot("index.md", "\n".join([*index_rows(items, answered, [FRAMEWORK]), ""]))
 
 

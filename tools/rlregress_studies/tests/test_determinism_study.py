@@ -42,7 +42,7 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
     The second call of the command trains nothing: what is in the report's folder is kept.
     """
     adapter = _trainable_adapter(name)
-    assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
+    assert study.train_and_report([adapter.full_name], SMALL, tmp_path) == 0
     written = json.loads((tmp_path / "determinism.json").read_text())
     (spread,) = written["frameworks"].values()
     assert set(spread["sources"]) == set(SMALL.groups) - {"deterministic"}
@@ -53,12 +53,12 @@ def test_what_is_held_stays_and_what_is_varied_moves(name, tmp_path, capsys):
     assert "deterministic: 2 of 2 in" in capsys.readouterr().out
     (figure,) = tmp_path.glob("*.svg")
     ElementTree.fromstring(figure.read_text())
-    assert study.measure([adapter.full_name], SMALL, tmp_path) == 0
+    assert study.train_and_report([adapter.full_name], SMALL, tmp_path) == 0
     assert " of 2 in" not in capsys.readouterr().out
     damaged = sorted((tmp_path / "runs").iterdir())[0]
     damaged.write_text('[{"steps": 10')
     with pytest.raises(UserError, match=f"{damaged.name}.*remove the file"):
-        study.measure([adapter.full_name], SMALL, tmp_path)
+        study.train_and_report([adapter.full_name], SMALL, tmp_path)
 
 
 def _trainable_adapter(name):
@@ -77,7 +77,7 @@ def test_a_game_is_trained_on_and_repeats_itself(name, tmp_path):
     plan = replace(SMALL, environment="ALE/Breakout-v5", sticky=0.25, runs=2)
     plan = replace(plan, groups=("deterministic", "environment"))
     adapter = _trainable_adapter(name)
-    assert study.measure([adapter.full_name], plan, tmp_path) == 0
+    assert study.train_and_report([adapter.full_name], plan, tmp_path) == 0
     (spread,) = json.loads((tmp_path / "determinism.json").read_text())["frameworks"].values()
     assert spread["groups"]["environment"]["parted"] is not None
 
@@ -90,22 +90,22 @@ def checkpoints(*weights, value=1.0):
 def test_a_spread_says_when_trainings_part_and_by_how_much():
     """The first checkpoint with other weights; deviations are those of a population."""
     pair = [checkpoints("a", "b", value=1.0), checkpoints("a", "c", value=3.0)]
-    assert chance.spread(pair) == Spread(
+    assert chance.measure_spread(pair) == Spread(
         runs=2, parted=20, distinct=2, steps=[10, 20], score_mean=[2.0, 2.0],
         score_deviation=[0.0, 0.0], value_mean=[2.0, 2.0], value_deviation=[1.0, 1.0],
     )  # fmt: skip
     # three times 0.4 has a mean of another number
-    same = chance.spread([checkpoints("a", value=0.4)] * 3)
+    same = chance.measure_spread([checkpoints("a", value=0.4)] * 3)
     assert same.value_deviation == [0.0]
 
 
 def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
     """Both are one sentence; threads and environment may be without effect."""
-    different = chance.spread([checkpoints("a"), checkpoints("b")])
-    same = chance.spread([checkpoints("a"), checkpoints("a")])
+    different = chance.measure_spread([checkpoints("a"), checkpoints("b")])
+    same = chance.measure_spread([checkpoints("a"), checkpoints("a")])
     good = {"deterministic": same, "sampling": different, "environment": same, "threads": same}
-    assert chance.faults("One", good) == []
-    assert chance.faults("One", {"deterministic": different, "sampling": same}) == [
+    assert chance.list_unexpected("One", good) == []
+    assert chance.list_unexpected("One", {"deterministic": different, "sampling": same}) == [
         "One: with everything held, 2 trainings have 2 different weights, first after 10 steps; "
         "expected the same weights in all",
         "One: another seed of sampling does not change the weights; expected other weights: this "
@@ -116,14 +116,14 @@ def test_what_differs_although_held_is_a_fault_and_what_stays_although_varied():
 def test_groups_vary_one_thing_each():
     """Every group begins with the same training, and its others differ from that in one seed."""
     for group in determinism_study.GROUPS:
-        first, second = determinism_study.members(group, 2)
+        first, second = determinism_study.list_members(group, 2)
         assert first == Member()
         assert second != first
-    assert determinism_study.members("sampling", 2)[1].seeds == Seeds(sampling=1)
-    assert determinism_study.members("threads", 3)[2] == Member(threads=3)
+    assert determinism_study.list_members("sampling", 2)[1].seeds == Seeds(sampling=1)
+    assert determinism_study.list_members("threads", 3)[2] == Member(threads=3)
     with pytest.raises(UserError, match="--vary names 'smapling'; did you mean 'sampling'"):
-        determinism_study.checked(["smapling"])
-    assert determinism_study.checked(["sampling"]) == ("deterministic", "sampling")
+        determinism_study.check_groups(["smapling"])
+    assert determinism_study.check_groups(["sampling"]) == ("deterministic", "sampling")
 
 
 def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
@@ -147,7 +147,7 @@ def test_a_stream_is_left_alone_by_others_and_leaves_them_alone():
 
 def test_starts_are_the_same_in_every_process():
     """Scores and held-out states follow from the protocol alone, and agents are told apart."""
-    make = partial(discrete.make, "CartPole-v1", training=False)
+    make = partial(discrete.make_environment, "CartPole-v1", training=False)
     pushing_left = Trained(lambda rows: np.zeros(len(rows), int), lambda rows: rows[:, 0], {}, 0)
     upright = replace(pushing_left, policy=lambda rows: (rows[:, 2] + rows[:, 3] > 0).astype(int))
     protocol = Protocol(starts=3, shortest=1, longest=4, cap=30, states=8)
@@ -161,16 +161,16 @@ def test_starts_are_the_same_in_every_process():
 
 def test_start_sequences_that_end_episodes_are_one_sentence():
     """No sequence of 400 random actions is survived."""
-    make = partial(discrete.make, "CartPole-v1", training=False)
+    make = partial(discrete.make_environment, "CartPole-v1", training=False)
     with pytest.raises(UserError, match="400 to 400 random actions each ends an episode; expected"):
         Starts(make, Protocol(starts=1, shortest=400, longest=400))
 
 
 def test_the_figure_has_a_column_for_each_group_and_a_row_for_each_evaluation():
     """Titles are groups; score is above maximum Q."""
-    spread = chance.spread([checkpoints("a", "b", value=value) for value in (1.0, 3.0)])
+    spread = chance.measure_spread([checkpoints("a", "b", value=value) for value in (1.0, 3.0)])
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        figure = chance.figure("One", {"deterministic": spread, "exploration": spread})
+        figure = chance.draw_figure("One", {"deterministic": spread, "exploration": spread})
     assert figure.index("deterministic") < figure.index("exploration")
     assert "mean maximum Q" in figure
     assert figure.count("environment steps") == 2
@@ -197,4 +197,4 @@ def test_without_the_games_it_says_what_to_install(monkeypatch):
     """One sentence names the package."""
     monkeypatch.setitem(sys.modules, "ale_py", None)
     with pytest.raises(UserError, match="'ale-py' is not installed; install it with: pip install"):
-        discrete.check("ALE/Breakout-v5")
+        discrete.check_environment("ALE/Breakout-v5")

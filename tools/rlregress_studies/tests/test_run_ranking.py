@@ -20,7 +20,12 @@ from rlregress.inside import run_record
 from rlregress.training.cell import Job
 from rlregress_studies.rank import ranking_report, run_ranking
 from rlregress_studies.rank.adastop import GREATER, NOT_SEPARATED, SMALLER, UNDECIDED
-from rlregress_studies.rank.run_ranking import ImplementationRun, rank, read_csv, read_stored
+from rlregress_studies.rank.run_ranking import (
+    ImplementationRun,
+    rank_implementations,
+    read_csv,
+    read_stored,
+)
 from tools.tests.report.test_check_page import stands_alone
 from tools.tests.training.test_records import content
 
@@ -77,7 +82,7 @@ def csv(tmp_path, three):
 
 def test_the_best_stands_first_and_equals_are_not_separated(three):
     """c is above a and b, which are not separated; the table is by falling mean."""
-    (task,) = rank(three).tasks
+    (task,) = rank_implementations(three).tasks
     assert task.standings[0].implementation == "c"
     assert task.decision("c", "a") == task.decision("c", "b") == GREATER
     assert task.decision("a", "c") == SMALLER
@@ -87,10 +92,10 @@ def test_the_best_stands_first_and_equals_are_not_separated(three):
 def test_looks_end_where_all_is_decided_and_go_on_where_it_is_not(three):
     """c, separated at the first look, needs five runs, not ten; of four looks two are possible."""
     clear = runs("a", normal(0, 100)) + runs("b", normal(1, 100)) + runs("c", normal(2, 900))
-    (task,) = rank(clear, looks=2).tasks
+    (task,) = rank_implementations(clear, looks=2).tasks
     used = {standing.implementation: len(standing.returns) for standing in task.standings}
     assert used == {"a": 10, "b": 10, "c": 5}
-    ranking = rank(three, looks=4)
+    ranking = rank_implementations(three, looks=4)
     assert (ranking.looks, ranking.undecided) == (2, 1)
     assert ranking.tasks[0].decision("a", "b") == UNDECIDED
     assert "\nnext look at Hopper-v4: more runs of" in "\n".join(ranking_report.lines(ranking))
@@ -102,7 +107,10 @@ def test_environments_of_other_units_are_one_family():
     large = runs("a", normal(2, 100), "I") + runs("b", normal(3, 100), "I")
     for unit in (1, 90):
         scaled = [replace(run, final_return=run.final_return * unit) for run in large]
-        decided = {task.name: task.decision("b", "a") for task in rank(small + scaled).tasks}
+        decided = {
+            task.name: task.decision("b", "a")
+            for task in rank_implementations(small + scaled).tasks
+        }
         assert decided == {"I": NOT_SEPARATED, "R": GREATER}
 
 
@@ -116,7 +124,7 @@ def test_an_implementation_far_off_hides_no_difference_of_others(far, other_task
         run for task in other_tasks for i in "ab" for run in runs(i, normal(ord(i), 100), task)
     ]
     for third in (normal(5, far), wild):
-        ranking = rank(near + runs("c", third, "R") + other_units)
+        ranking = rank_implementations(near + runs("c", third, "R") + other_units)
         (task,) = [task for task in ranking.tasks if task.name == "R"]
         assert task.decision("b", "a") == GREATER
 
@@ -131,14 +139,16 @@ def test_a_ceiling_that_is_left_at_a_later_look_hides_no_difference_elsewhere(ce
         for name, seed in (("a", 8), ("b", 5))
         for run in runs(name, [0 if i == seed else ceiling for i in range(10)], "Y")
     ]
-    decided = {task.name: task.decision("b", "a") for task in rank(near + at_ceiling).tasks}
+    decided = {
+        task.name: task.decision("b", "a") for task in rank_implementations(near + at_ceiling).tasks
+    }
     assert decided == {"X": GREATER, "Y": NOT_SEPARATED}
 
 
 def test_a_run_that_failed_counts_as_the_worst_return(three):
     """None becomes the lowest return of any implementation on the task, and is counted."""
     failed = runs("d", [None, *normal(4, 150, 9)])
-    (task,) = rank(three + failed).tasks
+    (task,) = rank_implementations(three + failed).tasks
     (d,) = [standing for standing in task.standings if standing.implementation == "d"]
     lowest = min(run.final_return for run in three + failed if run.final_return is not None)
     assert d.returns[0] == lowest
@@ -147,7 +157,7 @@ def test_a_run_that_failed_counts_as_the_worst_return(three):
 
 def test_an_environment_with_one_implementation_is_named_and_left_out(three):
     """It has nothing to compare with, and the report says so."""
-    ranking = rank(three + runs("a", normal(5, 1), "Ant-v4"))
+    ranking = rank_implementations(three + runs("a", normal(5, 1), "Ant-v4"))
     assert ranking.alone == ("Ant-v4",)
     assert [task.name for task in ranking.tasks] == ["Hopper-v4"]
     assert "not ranked" in ranking_report.lines(ranking)[-1]
@@ -155,7 +165,7 @@ def test_an_environment_with_one_implementation_is_named_and_left_out(three):
 
 def test_the_table_says_each_pair_twice_and_the_error_once(three):
     """Rows against columns, the counts, the level, and what 'not separated' means."""
-    text = "\n".join(ranking_report.lines(rank(three)))
+    text = "\n".join(ranking_report.lines(rank_implementations(three)))
     assert "Hopper-v4: 3 implementations" in text
     rows = {line.split()[1]: line.split()[-3:] for line in text.splitlines()[2:5]}
     assert rows["c"] == [".", ">", ">"]
@@ -163,7 +173,9 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
     assert "3 pairs in 1 task: 2 separated, 1 not separated, 0 undecided" in text
     assert "about 5% of such comparisons (pairs that share an implementation" in text
     two = [run for run in three if run.implementation != "c"]
-    assert "at most 5% of such comparisons." in "\n".join(ranking_report.lines(rank(two)))
+    assert "at most 5% of such comparisons." in "\n".join(
+        ranking_report.lines(rank_implementations(two))
+    )
     assert "equal" not in text
 
 
@@ -182,10 +194,10 @@ def test_the_table_says_each_pair_twice_and_the_error_once(three):
 def test_runs_that_cannot_be_ranked(runs_, sentence):
     """One implementation, too few runs, failures alone, a seed twice: one sentence for each."""
     if not sentence:
-        assert rank(runs_).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
+        assert rank_implementations(runs_).tasks[0].decision("a", "b") in (NOT_SEPARATED, GREATER)
         return
     with pytest.raises(UserError, match=sentence):
-        rank(runs_)
+        rank_implementations(runs_)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +253,7 @@ def test_the_command_ranks_a_csv_and_writes_json(command, tmp_path, csv, three):
     assert {(row.implementation, row.task) for row in rows} == {("a", "H")}
     # the order of the lines plays no part: runs are looked at by seed
     for ranked in (read_csv(csv), three):
-        content = json.loads(json.dumps(run_ranking.as_dict(rank(ranked))))
+        content = json.loads(json.dumps(run_ranking.as_dict(rank_implementations(ranked))))
         assert written["tasks"] == content["tasks"]
 
 
@@ -284,13 +296,13 @@ def store(tmp_path):
             job = Job(stored.cell, seed, stored.protocol, stored.hyperparameters, versions, {})
             path = folder / stored.cell.id / f"{seed:04d}-{version}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
-            run_record.write(path, {**content(job), "final_return": value})
+            run_record.write_record(path, {**content(job), "final_return": value})
     return folder
 
 
 def test_two_versions_in_one_store_are_two_implementations(command, store):
     """Runs of a cell with several versions are named by what differs, and compared."""
-    runs_of_both = run_ranking.convert_records(run_ranking.records(store))
+    runs_of_both = run_ranking.convert_records(run_ranking.load_records(store))
     names = {run.implementation for run in runs_of_both}
     assert {name.partition(" (")[2] for name in names} == {"package 1.0)", "package 2.0)"}
     code, text, error = command("study", "rank", "--store", str(store))
@@ -343,7 +355,7 @@ def test_a_sealed_record_of_another_run_is_one_sentence(refusal, store, change, 
     path = next(store.glob("*/*.json"))
     content = run_record.read(path)
     change(content["job"])
-    run_record.write(path, content)
+    run_record.write_record(path, content)
     error = refusal("--store", store)
     assert str(path) in error
     assert message in error
@@ -367,7 +379,7 @@ def test_the_figure_shows_decisions_and_returns(three):
     import matplotlib
 
     with matplotlib.rc_context({"svg.fonttype": "none"}):
-        figure = ranking_report.figure(rank(three))
+        figure = ranking_report.draw_figure(rank_implementations(three))
     assert figure.lstrip().startswith("<?xml")
     for text in ("Hopper-v4", ">a<", ">b<", ">c<", "&gt;", "&lt;", "~", "10 runs"):
         assert text in figure
@@ -379,7 +391,7 @@ def test_a_name_is_drawn_as_it_stands(three, name):
     """It is no formula, and a font that lacks it is nothing to warn of."""
     named = [replace(run, implementation=run.implementation + name, task=name, environment=name)
              for run in three]  # fmt: skip
-    assert ranking_report.figure(rank(named)).lstrip().startswith("<?xml")
+    assert ranking_report.draw_figure(rank_implementations(named)).lstrip().startswith("<?xml")
 
 
 def test_a_report_is_written_as_a_whole_or_not_at_all(refusal, tmp_path, csv):
@@ -420,7 +432,7 @@ def test_a_hundred_implementations_are_ranked_soon():
     """Each of 4950 pairs is decided at the boundaries of those that are left then."""
     runs_of = [run for n in range(100) for run in runs(f"impl{n}", normal(n, 20.0 * n, 5))]
     started = time.monotonic()
-    ranked = run_ranking.rank(runs_of)
+    ranked = run_ranking.rank_implementations(runs_of)
     assert ranked.undecided == 0
     assert time.monotonic() - started < 20
 

@@ -9,8 +9,8 @@ import pytest
 
 from rlregress.catalogue import registry
 from rlregress_studies.claims.claim_files import Claim
-from rlregress_studies.claims.claims_text import report
-from rlregress_studies.claims.settle import settle
+from rlregress_studies.claims.claims_text import describe_failure
+from rlregress_studies.claims.settle import settle_claim
 from tools.tests.small_adapters import SmallAdapter
 
 DETAIL = "sac.critic_loss.scale"
@@ -84,7 +84,7 @@ def test_what_the_code_does_is_confirmed_and_what_no_version_does_refuted(
     make_adapter, says, variant, verdict
 ):
     """One of the variants that the sentence allows is found, or another one."""
-    settled = settle(_claim(says=says), make_adapter(library=variant))
+    settled = settle_claim(_claim(says=says), make_adapter(library=variant))
     assert (settled.verdict, settled.answers) == (verdict, {"library": variant})
 
 
@@ -95,19 +95,21 @@ def test_what_the_code_does_is_confirmed_and_what_no_version_does_refuted(
 def test_what_another_version_does_is_outdated(make_adapter, entry, words):
     """The range of versions that it is documented for is named."""
     framework = make_adapter(_entry("library", "none", **entry), library="half")
-    settled = settle(_claim(), framework)
+    settled = settle_claim(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("outdated", words)
 
 
 def test_a_claim_without_scope_holds_if_any_does(make_adapter):
     """And it is said of which one, whatever becomes of the others; history counts by scope, too."""
     framework = make_adapter(library="half", script="none")
-    settled = settle(_claim(), framework)
+    settled = settle_claim(_claim(), framework)
     assert (settled.verdict, settled.reason) == ("confirmed", "of script, not of library")
-    assert settle(_claim(scope="library"), framework).verdict != "confirmed"
-    assert settle(_claim(), make_adapter(library="none", script="broken")).verdict == "confirmed"
+    assert settle_claim(_claim(scope="library"), framework).verdict != "confirmed"
+    assert (
+        settle_claim(_claim(), make_adapter(library="none", script="broken")).verdict == "confirmed"
+    )
     framework = make_adapter(_entry("trainer", "none", until="1.5"), library="half")
-    assert settle(_claim(scope="library"), framework).verdict == "refuted"
+    assert settle_claim(_claim(scope="library"), framework).verdict == "refuted"
 
 
 def test_what_cannot_be_asked_is_unprobed(make_adapter):
@@ -118,16 +120,16 @@ def test_what_cannot_be_asked_is_unprobed(make_adapter):
         (make_adapter(library="broken"), _claim()),
         (make_adapter(library="half", script="broken"), _claim()),
     ]:
-        settled = settle(claim, framework)
+        settled = settle_claim(claim, framework)
         assert (settled.verdict, settled.as_recorded) == ("unprobed", False)
-        assert "record verdict" not in report(settled)
+        assert "record verdict" not in describe_failure(settled)
 
 
 def test_a_detail_is_probed_once_for_all_claims(make_adapter):
     """Two claims about one detail cost one probe."""
     framework = make_adapter(library="none")
-    settle(_claim(), framework)
-    settle(_claim(id="two", says=("half",)), framework)
+    settle_claim(_claim(), framework)
+    settle_claim(_claim(id="two", says=("half",)), framework)
     assert framework.calls == 1
 
 
@@ -145,20 +147,20 @@ def test_a_detail_is_probed_once_for_all_claims(make_adapter):
 def test_defaults_are_compared_as_values(make_adapter, name, value, scope, verdict):
     """Numbers of any type, lists, options that are off, and options that do not exist."""
     claim = _claim(detail="", default=f"td3.{name}", says=(value,), scope=scope)
-    assert settle(claim, make_adapter()).verdict == verdict
+    assert settle_claim(claim, make_adapter()).verdict == verdict
 
 
 def test_what_cannot_be_checked_says_why(make_adapter):
     """The reason stands in the place of an answer."""
     claim = _claim(detail="", says=(), not_checkable="a result", verdicts=None)
-    settled = settle(claim, make_adapter())
+    settled = settle_claim(claim, make_adapter())
     assert (settled.verdict, settled.reason) == ("not checkable", "a result")
     assert settled.as_recorded
 
 
 def test_the_report_says_what_to_record(make_adapter):
     """It has the sentence, the observed variant, and the line to write."""
-    text = report(settle(_claim(), make_adapter(library="half")))
+    text = describe_failure(settle_claim(_claim(), make_adapter(library="half")))
     assert text.splitlines() == [
         "one: outdated (recorded: confirmed)",
         "  Box 6: omit this halving factor",
@@ -169,5 +171,5 @@ def test_the_report_says_what_to_record(make_adapter):
         "that it holds for and the one that changed (paper.toml).",
     ]
     changed = _claim(verdicts={"1.0": "confirmed"})
-    text = report(settle(changed, make_adapter(library="half")))
+    text = describe_failure(settle_claim(changed, make_adapter(library="half")))
     assert '"2.0" = "outdated" in its table' in text

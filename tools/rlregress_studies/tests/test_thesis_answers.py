@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rlregress.verdicts.bands import recover_band
-from rlregress_studies.thesis.thesis_answers import differences, seeds_needed
+from rlregress_studies.thesis.thesis_answers import compare_pairs, count_needed_seeds
 
 
 def band(returns, decimals=9):
@@ -23,7 +23,7 @@ def band(returns, decimals=9):
 def test_the_p_values_are_those_of_the_returns_themselves():
     """With many decimals pooled and Welch's p equal the t-tests of the five returns."""
     first, second = [1000.0, 900, 950, 1010, 700], [600.0, 650, 500, 720, 610]
-    difference = differences({"pair": (band(first), band(second))})["pair"]
+    difference = compare_pairs({"pair": (band(first), band(second))})["pair"]
     assert difference.p == pytest.approx(stats.ttest_ind(first, second).pvalue, rel=1e-6)
     welch = stats.ttest_ind(first, second, equal_var=False)
     assert difference.welch == pytest.approx(welch.pvalue, rel=1e-6)
@@ -37,7 +37,7 @@ def test_holm_counts_what_can_be_tested():
     ceiling, failing = recover_band(1000.0, 0.0), recover_band(838.6, 282.9)
     far, near = band([1, 2, 3, 4, 5]), band([11, 12, 13, 14, 16])
     pairs = {"ceiling": (ceiling, failing), "far": (near, far), "near": (far, far)}
-    difference = differences(pairs)
+    difference = compare_pairs(pairs)
     assert not difference["ceiling"].tested
     assert difference["ceiling"].sign(0.05) == 0
     assert difference["far"].adjusted_p == pytest.approx(2 * difference["far"].p)
@@ -46,19 +46,19 @@ def test_holm_counts_what_can_be_tested():
 def test_one_interval_can_contain_a_mean_that_the_other_does_not():
     """A narrow and a wide band answer differently: which is asked decides."""
     pair = (recover_band(100.0, 5.0), recover_band(110.0, 20.0))
-    assert differences({"pair": pair})["pair"].outside == (True, False)
+    assert compare_pairs({"pair": pair})["pair"].outside == (True, False)
 
 
 def test_rounding_makes_the_p_value_larger():
     """Printed without decimals the same two summaries say less."""
     bands = {n: [recover_band(mean, 1.0, decimals=n) for mean in (8.0, 11.0)] for n in (0, 6)}
-    difference = differences(bands)
+    difference = compare_pairs(bands)
     assert difference[0].p > 2 * difference[6].p
 
 
 @pytest.mark.parametrize(("hypotheses", "seeds"), [(1, 4), (255, 8), (81, 7)])
 def test_seeds_that_a_permutation_test_needs(hypotheses, seeds):
     """The smallest n with 2 / comb(2n, n) below the level of one hypothesis."""
-    assert seeds_needed(hypotheses) == seeds
+    assert count_needed_seeds(hypotheses) == seeds
     assert 2 / math.comb(2 * seeds, seeds) < 0.05 / hypotheses
     assert 2 / math.comb(2 * seeds - 2, seeds - 1) >= 0.05 / hypotheses

@@ -15,13 +15,13 @@ from rlregress.check.judging import find_worst_returns
 from rlregress.errors import UserError
 from rlregress_studies.thesis import thesis_answers, thesis_questions, thesis_text
 from rlregress_studies.thesis.thesis_answers import BETTER, OPEN, SAME, SIMILAR, WORSE
-from rlregress_studies.thesis.thesis_questions import against_tables, study
+from rlregress_studies.thesis.thesis_questions import answer_questions, compare_with_tables
 
 
 @pytest.fixture(scope="module")
 def answers():
     """All answers."""
-    return study()
+    return answer_questions()
 
 
 def test_the_originals_are_those_of_the_paper():
@@ -91,12 +91,12 @@ def test_rankings_by_mean_alone_differ_more_than_can_be_shown(answers):
 )  # fmt: skip
 def test_a_pair_of_algorithms_in_several_frameworks(signs, message):
     """One framework that cannot tell leaves the pair open, unless two others contradict."""
-    assert thesis_questions.direction(signs) == message
+    assert thesis_questions.summarise_signs(signs) == message
 
 
 def test_the_text_says_what_cannot_be_concluded(answers):
     """Seeds that a test without assumptions would need, and the difference that 5 seeds show."""
-    text = "\n".join(thesis_text.lines(answers))
+    text = "\n".join(thesis_text.answers_as_lines(answers))
     assert "fewer than 8 seeds a side" in text
     assert "5.0 standard deviations with 80 % power among 255 pairs" in text
     assert "No numbers are known of the papers of ppo, sac" in text
@@ -134,16 +134,16 @@ def shifted(stored, by):
 @pytest.mark.parametrize(("by", "message"), [(0, "holds"), (-3, "regressed"), (3, "improved")])
 def test_stored_runs_are_judged_by_what_the_thesis_printed(reacher, by, message):
     """Runs of another return are another verdict."""
-    (only,) = against_tables([shifted(reacher, by)])
+    (only,) = compare_with_tables([shifted(reacher, by)])
     assert only.verdict.verdict == message
     assert only.verdict.effect == pytest.approx(sum(only.returns) / len(only.returns) + 4.5)
 
 
 def test_one_stored_run_is_no_sample(answers, reacher):
     """It is named, and not judged."""
-    cells = against_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
+    cells = compare_with_tables([replace(reacher, seeds=1, runs=reacher.runs[:1])])
     assert [cell.verdict for cell in cells] == [None]
-    text = "\n".join(thesis_text.lines(replace(answers, stored_cells=cells)))
+    text = "\n".join(thesis_text.answers_as_lines(replace(answers, stored_cells=cells)))
     assert "0 of 288 printed cells" in text
     assert "one stored run, which is too few: sb3-ppo-Reacher-v4-full" in text
 
@@ -155,16 +155,16 @@ def test_runs_that_failed_count_and_are_said(answers, reacher, failed):
         replace(run, status="failed", final_return=None) if number < failed else run
         for number, run in enumerate(reacher.runs)
     ]
-    (only,) = against_tables([replace(reacher, runs=runs)])
+    (only,) = compare_with_tables([replace(reacher, runs=runs)])
     cell = replace(reacher.cell, algorithm="td3", environment="Hopper-v4")
     own = replace(cell, hyperparameters=thesis_questions.ORIGINAL)
-    (paper,) = thesis_questions.against_papers([replace(reacher, cell=own, runs=runs)])
+    (paper,) = thesis_questions.compare_with_papers([replace(reacher, cell=own, runs=runs)])
     assert only.failed == paper.failed == failed
     remaining = reacher.returns[failed:]
     returns = [*[min([find_worst_returns()["Hopper-v4"], *remaining])] * failed, *remaining]
     assert paper.mean == pytest.approx(sum(returns) / 5)
     with_runs = replace(answers, stored_cells=(only,), stored_reproduction=(paper,))
-    text = "\n".join(thesis_text.lines(with_runs))
+    text = "\n".join(thesis_text.answers_as_lines(with_runs))
     assert f"{failed} runs of sb3-ppo-Reacher-v4-full failed and counted as the worst" in text
     assert f"{failed} runs of sb3 td3 on Hopper-v4 failed and counted as the worst" in text
 
@@ -173,7 +173,7 @@ def test_a_stored_return_that_is_too_large_is_refused(reacher, monkeypatch):
     """Its square would overflow, and no question could be answered."""
     monkeypatch.setattr(baseline_runs, "load_all_baselines", lambda: [shifted(reacher, 1e300)])
     with pytest.raises(UserError, match=r"1e\+300 of sb3-ppo on Reacher-v4 .* is too large"):
-        study()
+        answer_questions()
 
 
 @pytest.fixture
@@ -210,14 +210,14 @@ def test_a_table_with_cells_missing_or_twice_is_one_sentence(papers, file, old, 
     assert old in text
     (papers / file).write_text(text.replace(old, new))
     with pytest.raises(UserError, match=message):
-        study()
+        answer_questions()
 
 
 def test_runs_that_were_made_otherwise_are_no_reproduction(reacher):
     """They have another protocol, or other hyperparameters."""
     shorter = replace(reacher, protocol=replace(reacher.protocol, total_steps=10))
     with pytest.raises(UserError, match="recorded with another budget"):
-        against_tables([shorter])
+        compare_with_tables([shorter])
     larger = replace(reacher, hyperparameters={**reacher.hyperparameters, "discount": 0.9})
     with pytest.raises(UserError, match=r"other hyperparameters: discount \(0.9, now 0.99\)"):
-        against_tables([larger])
+        compare_with_tables([larger])

@@ -191,7 +191,7 @@ class Study:
 Name = TypeVar("Name")
 
 
-def _p(first: Band, second: Band, pooled: bool) -> float:
+def _largest_p_value(first: Band, second: Band, pooled: bool) -> float:
     """Return the largest p-value that the rounding of the numbers allows; nan without spread."""
     if first.half == 0 or second.half == 0:
         return math.nan
@@ -203,23 +203,29 @@ def _p(first: Band, second: Band, pooled: bool) -> float:
     return float(test.pvalue)
 
 
-def _adjusted(p: Mapping[Name, float]) -> dict[Name, float]:
+def _adjust_p_values(p: Mapping[Name, float]) -> dict[Name, float]:
     """Return Holm's p-values of all that can be tested; nan for the rest."""
     tested = holm_by_name({name: value for name, value in p.items() if not math.isnan(value)})
     return {name: tested.get(name, math.nan) for name in p}
 
 
-def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Difference]:
+def compare_pairs(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Difference]:
     """Compare the two summaries of every pair; Holm over all pairs that can be tested."""
-    p = {name: _p(first, second, pooled=True) for name, (first, second) in pairs.items()}
-    welch = {name: _p(first, second, pooled=False) for name, (first, second) in pairs.items()}
-    adjusted, adjusted_welch = _adjusted(p), _adjusted(welch)
+    p = {
+        name: _largest_p_value(first, second, pooled=True)
+        for name, (first, second) in pairs.items()
+    }
+    welch = {
+        name: _largest_p_value(first, second, pooled=False)
+        for name, (first, second) in pairs.items()
+    }
+    adjusted, adjusted_welch = _adjust_p_values(p), _adjust_p_values(welch)
     compared = {}
     for name, (first, second) in pairs.items():
         effect = first.mean - second.mean
         compared[name] = Difference(
             effect=effect,
-            outside=(_outside(effect, first.half), _outside(effect, second.half)),
+            outside=(_exceeds_interval(effect, first.half), _exceeds_interval(effect, second.half)),
             p=p[name],
             adjusted_p=adjusted[name],
             welch=welch[name],
@@ -228,12 +234,12 @@ def differences(pairs: Mapping[Name, tuple[Band, Band]]) -> dict[Name, Differenc
     return compared
 
 
-def _outside(effect: float, half: float) -> bool:
+def _exceeds_interval(effect: float, half: float) -> bool:
     """Return whether a difference exceeds half an interval; ties of printed decimals do not."""
     return abs(effect) > half + 1e-9
 
 
-def seeds_needed(hypotheses: int, alpha: float = 0.05) -> int:
+def count_needed_seeds(hypotheses: int, alpha: float = 0.05) -> int:
     """Return the seeds of each side with which a permutation test could reject one of many.
 
     The smallest two-sided p-value of n against n is 2 / comb(2n, n).

@@ -29,7 +29,7 @@ from rlregress_studies.rank.run_ranking import (
     ImplementationRun,
     as_dict,
     check_size,
-    rank,
+    rank_implementations,
     read_stored,
     task_key,
 )
@@ -48,8 +48,8 @@ from rlregress_studies.thesis.thesis_answers import (
     StoredAnswer,
     StoredCell,
     Study,
-    differences,
-    seeds_needed,
+    compare_pairs,
+    count_needed_seeds,
 )
 
 TABLE = "thesis_returns"
@@ -61,7 +61,7 @@ ORIGINAL = "original"
 ORIGINAL_STEPS = 1_000_000
 
 
-def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
+def _compare_with_originals(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproduction, ...]:
     """Compare (framework, algorithm, environment) with the known originals, as one family."""
     originals = published.load_original_bands()
     pairs = {
@@ -70,7 +70,7 @@ def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproductio
         if (key[1], key[2].partition("-v")[0]) in originals
     }
     reproductions = []
-    for key, difference in differences(pairs).items():
+    for key, difference in compare_pairs(pairs).items():
         band, original = pairs[key]
         outside = difference.outside[0]
         interval = SIMILAR if not outside else BETTER if difference.effect > 0 else WORSE
@@ -89,7 +89,7 @@ def _reproduced(cells: Mapping[tuple[str, str, str], Band]) -> tuple[Reproductio
     return tuple(reproductions)
 
 
-def _band(returns: Sequence[float]) -> Band:
+def _summarise_returns(returns: Sequence[float]) -> Band:
     """Summarize returns as a table would print them, without rounding."""
     sd = float(np.std(returns, ddof=1))
     half = 1.96 * float(np.std(returns)) / math.sqrt(len(returns))
@@ -104,7 +104,7 @@ def _band(returns: Sequence[float]) -> Band:
     )
 
 
-def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproduction, ...]:
+def compare_with_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproduction, ...]:
     """Compare stored runs that are long enough with the papers, as one family."""
     long_enough = {
         (baseline_.cell.framework, baseline_.cell.algorithm, baseline_.cell.environment): baseline_
@@ -116,14 +116,16 @@ def against_papers(stored: Iterable[baseline_runs.Baseline]) -> tuple[Reproducti
     returns = replace_failed(
         {baseline_.cell: baseline_.numbers(RETURNS) for baseline_ in long_enough.values()}, TABLE
     )
-    bands = {key: _band(returns[baseline_.cell]) for key, baseline_ in long_enough.items()}
+    bands = {
+        key: _summarise_returns(returns[baseline_.cell]) for key, baseline_ in long_enough.items()
+    }
     return tuple(
         replace(row, failed=long_enough[row.framework, row.algorithm, row.environment].failed)
-        for row in _reproduced(bands)
+        for row in _compare_with_originals(bands)
     )
 
 
-def direction(signs: Iterable[int]) -> str:
+def summarise_signs(signs: Iterable[int]) -> str:
     """Summarise the signs of one pair over all frameworks: same, opposite or open."""
     distinct = set(signs)
     if {1, -1} <= distinct:
@@ -146,7 +148,7 @@ def _check_complete(table: Mapping[published.Key, Band]) -> None:
         )
 
 
-def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
+def _order_algorithms(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int]:
     """Return the order of algorithms by environment and set, and the number of tested pairs."""
     frameworks = sorted({key[0] for key in table})
     algorithms = sorted({key[1] for key in table})
@@ -160,7 +162,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
         for framework, environment, set_name in itertools.product(frameworks, environments, sets)
         for pair in itertools.combinations(algorithms, 2)
     }
-    compared = differences(cells)
+    compared = compare_pairs(cells)
     by_environment = []
     for environment, set_name in itertools.product(environments, [*sets, OWN]):
         used = {framework: framework if set_name == OWN else set_name for framework in frameworks}
@@ -174,7 +176,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
             for framework in frameworks
         }
         pairs = {
-            pair: direction(
+            pair: summarise_signs(
                 compared[framework, environment, used[framework], *pair].sign(ALPHA)
                 for framework in frameworks
             )
@@ -186,7 +188,7 @@ def _orders(table: Mapping[published.Key, Band]) -> tuple[tuple[Order, ...], int
     return tuple(by_environment), sum(difference.tested for difference in compared.values())
 
 
-def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
+def _rank_runs(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
     """Rank all runs at one look, as many of each implementation as the shortest has."""
     implementations: dict[str, set[str]] = {}
     counts: dict[tuple[str, str], int] = {}
@@ -199,7 +201,9 @@ def _ranked(runs: Sequence[ImplementationRun], nothing: str) -> StoredAnswer:
         return StoredAnswer(ranking=None, reason=nothing)
     least = min(count for (task, _), count in counts.items() if task in shared)
     try:
-        ranking = rank([run for run in runs if run.task in shared], least, looks=1, alpha=ALPHA)
+        ranking = rank_implementations(
+            [run for run in runs if run.task in shared], least, looks=1, alpha=ALPHA
+        )
     except UserError as error:
         return StoredAnswer(ranking=None, reason=str(error))
     left_out = len(implementations) - len(shared)
@@ -212,7 +216,7 @@ def _set_and_budget(cell: Cell, protocol: Protocol) -> str:
     return f"{task_key(cell, protocol)}, hyperparameters {cell.hyperparameters}"
 
 
-def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
+def _list_stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], str]]:
     """Return environment, set and budget -> pairs of algorithms over all frameworks."""
     signs: dict[str, dict[tuple[str, str], list[int]]] = {}
     for task in ranking.tasks if ranking else ():
@@ -222,13 +226,15 @@ def _stored_pairs(ranking: Ranking | None) -> dict[str, dict[tuple[str, str], st
             signs.setdefault(place, {}).setdefault((pair.first, pair.second), []).append(sign)
     return {
         place: {
-            pair: direction(pair_signs) for pair, pair_signs in pairs.items() if len(pair_signs) > 1
+            pair: summarise_signs(pair_signs)
+            for pair, pair_signs in pairs.items()
+            if len(pair_signs) > 1
         }
         for place, pairs in signs.items()
     }
 
 
-def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell, ...]:
+def compare_with_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell, ...]:
     """Compare stored runs with the published table of their budget, each table a family.
 
     Raises:
@@ -266,7 +272,7 @@ def against_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[StoredCell
     return tuple(stored_cells)
 
 
-def study() -> Study:
+def answer_questions() -> Study:
     """Answer the three questions, and whether stored runs return what the thesis printed.
 
     Each question is a separate family, at level ``ALPHA``.
@@ -295,15 +301,15 @@ def study() -> Study:
             second=second,
             difference=difference,
         )
-        for (algorithm, environment, set_name, first, second), difference in differences(
+        for (algorithm, environment, set_name, first, second), difference in compare_pairs(
             pairs
         ).items()
     )
     tested = sum(pair.difference.tested for pair in compared) or 1
-    orders, tested_order = _orders(table)
+    orders, tested_order = _order_algorithms(table)
     stored = baseline_runs.load_all_baselines()
     check_size(read_stored(stored))
-    order = _ranked(
+    order = _rank_runs(
         read_stored(
             stored,
             implementation=lambda cell: cell.algorithm,
@@ -313,15 +319,15 @@ def study() -> Study:
     )
     printed = {algorithm for algorithm, _ in published.load_original_bands()}
     return Study(
-        reproduction=_reproduced(
+        reproduction=_compare_with_originals(
             {key[:3]: band for key, band in table.items() if key[3] == ORIGINAL}
         ),
         without_originals=tuple(sorted({key[1] for key in table} - printed)),
         frameworks=compared,
         orders=orders,
         tested_order=tested_order,
-        stored_reproduction=against_papers(stored),
-        stored_frameworks=_ranked(
+        stored_reproduction=compare_with_papers(stored),
+        stored_frameworks=_rank_runs(
             read_stored(
                 stored,
                 implementation=lambda cell: cell.framework,
@@ -330,12 +336,12 @@ def study() -> Study:
             "no two frameworks have stored runs under one set of hyperparameters",
         ),
         stored_order=order,
-        stored_pairs=_stored_pairs(order.ranking),
-        stored_cells=against_tables(stored),
+        stored_pairs=_list_stored_pairs(order.ranking),
+        stored_cells=compare_with_tables(stored),
         published_cells=len(table),
         seeds=SEEDS,
         visible=smallest_band_drop(SEEDS, SEEDS, tested, ALPHA),
-        needed=seeds_needed(tested, ALPHA),
+        needed=count_needed_seeds(tested, ALPHA),
     )
 
 

@@ -24,7 +24,7 @@ from rlregress_studies.thesis.thesis_answers import (
 )
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
+def _format_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     """Return columns of equal width; text is left-aligned, numbers are right-aligned."""
     cells = [list(map(str, header)), *(list(map(str, row)) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
@@ -38,19 +38,19 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]
     ]
 
 
-def _failed(name: str, count: int) -> str:
+def _describe_failed(name: str, count: int) -> str:
     """Describe the failed runs of one name."""
     runs = count_words(count, "run")
     return f"  {runs} of {name} failed and counted as the worst return of the environment"
 
 
-def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
+def _describe_reproduction(rows: Sequence[Reproduction]) -> list[str]:
     count_text = [
         (name, Counter(row.interval for row in rows if row.framework == name),
          Counter(row.verdict for row in rows if row.framework == name))
         for name in sorted({row.framework for row in rows})
     ]  # fmt: skip
-    lines = _table(
+    lines = _format_table(
         ("", "by intervals: worse", SIMILAR, BETTER, "after Holm: worse", "not rejected", BETTER),
         [
             (name, *(interval[word] for word in (WORSE, SIMILAR, BETTER)),
@@ -66,7 +66,7 @@ def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
                 f"{number(row.difference.adjusted_p)}"
             )
     lines += [
-        _failed(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
+        _describe_failed(f"{row.framework} {row.algorithm} on {row.environment}", row.failed)
         for row in rows
         if row.failed
     ]
@@ -76,9 +76,9 @@ def _reproduction(rows: Sequence[Reproduction]) -> list[str]:
     return lines
 
 
-def _first(study: Study) -> list[str]:
+def _describe_first_question(study: Study) -> list[str]:
     lines = ["1. Do implementations reach what the papers of the algorithms printed?"]
-    lines += _reproduction(study.reproduction)
+    lines += _describe_reproduction(study.reproduction)
     lines.append(
         f"  No numbers are known of the papers of {', '.join(study.without_originals)}: that part "
         "of the thesis' counts cannot be computed again. The known ones are the best evaluation "
@@ -86,7 +86,7 @@ def _first(study: Study) -> list[str]:
         "is not yet a fault."
     )
     if study.stored_reproduction:
-        lines += ["  stored runs:", *_reproduction(study.stored_reproduction)]
+        lines += ["  stored runs:", *_describe_reproduction(study.stored_reproduction)]
     else:
         lines.append(
             "  stored runs: none of 1 million steps or more under the original hyperparameters, "
@@ -95,7 +95,7 @@ def _first(study: Study) -> list[str]:
     return lines
 
 
-def _frameworks(study: Study) -> list[str]:
+def _describe_frameworks(study: Study) -> list[str]:
     rows, count_text = study.frameworks, []
     for algorithm in [*sorted({row.algorithm for row in rows}), "all"]:
         own = [row.difference for row in rows if algorithm in (row.algorithm, "all")]
@@ -103,7 +103,7 @@ def _frameworks(study: Study) -> list[str]:
         p = [(order.welch, order.p, order.adjusted_welch, order.adjusted_p) for order in own]
         below = [sum(value < ALPHA for value in column) for column in zip(*p, strict=True)]
         count_text.append((algorithm, len(own), *map(sum, outside), *below))
-    lines = _table(
+    lines = _format_table(
         ("", "pairs", "mean outside an interval", "outside both", "Welch", "pooled t",
          "Welch, Holm", "pooled t, Holm"),
         count_text,
@@ -133,7 +133,7 @@ def _frameworks(study: Study) -> list[str]:
     return lines
 
 
-def _stored(answer: StoredAnswer) -> list[str]:
+def _describe_stored(answer: StoredAnswer) -> list[str]:
     if answer.ranking is None:
         return [f"  stored runs: {answer.reason}"]
     reason_text = f" ({answer.reason})" if answer.reason else ""
@@ -143,7 +143,7 @@ def _stored(answer: StoredAnswer) -> list[str]:
     ]
 
 
-def _orders(orders: Sequence[Order]) -> list[str]:
+def _describe_orders(orders: Sequence[Order]) -> list[str]:
     rows = []
     for set_name in [*sorted({order.hyperparameters for order in orders} - {OWN}), OWN]:
         own = [order for order in orders if order.hyperparameters == set_name]
@@ -159,7 +159,7 @@ def _orders(orders: Sequence[Order]) -> list[str]:
                 pairs[OPEN],
             )
         )
-    lines = _table(
+    lines = _format_table(
         ("hyperparameters", "environments", "means in one order", "pairs: same", OPPOSITE, OPEN),
         rows,
     )
@@ -178,7 +178,7 @@ def _orders(orders: Sequence[Order]) -> list[str]:
     return lines
 
 
-def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
+def _describe_reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
     rows, too_few = [], []
     for cell in cells:
         count = len(cell.returns)
@@ -198,29 +198,33 @@ def _reproduced(cells: Sequence[StoredCell], published: int) -> list[str]:
     ]
     if rows:
         header = ("", "runs", "mean", "printed", "verdict", "adjusted p", "would detect a drop of")
-        lines += _table(header, rows)
-    lines += [_failed(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
+        lines += _format_table(header, rows)
+    lines += [_describe_failed(cell_.cell, cell_.failed) for cell_ in cells if cell_.failed]
     lines += [f"  one stored run, which is too few: {name}" for name in too_few]
     return lines
 
 
-def lines(study: Study) -> list[str]:
+def answers_as_lines(study: Study) -> list[str]:
     """Return all answers."""
-    report_lines = [*_first(study), "", "2. Do frameworks agree under one set of hyperparameters?"]
-    report_lines += [*_frameworks(study), *_stored(study.stored_frameworks), ""]
+    report_lines = [
+        *_describe_first_question(study),
+        "",
+        "2. Do frameworks agree under one set of hyperparameters?",
+    ]
+    report_lines += [*_describe_frameworks(study), *_describe_stored(study.stored_frameworks), ""]
     report_lines.append("3. Is the ranking of algorithms the same in every framework?")
-    report_lines += _orders(study.orders)
+    report_lines += _describe_orders(study.orders)
     report_lines.append(
         f"  {study.tested_order} pairs within a framework were tested as one family."
     )
-    report_lines += _stored(study.stored_order)
+    report_lines += _describe_stored(study.stored_order)
     for place, pairs in study.stored_pairs.items():
         report_lines += [
             f"    {sentence}: {pair[0]} and {pair[1]} on {place}"
             for pair, sentence in pairs.items()
         ]
     report_lines += ["", "4. Do stored runs return what the thesis printed of their cells?"]
-    report_lines += _reproduced(study.stored_cells, study.published_cells)
+    report_lines += _describe_reproduced(study.stored_cells, study.published_cells)
     report_lines.append("")
     report_lines.append(
         f"Each question is one family: if nothing differed, it would show a difference with "

@@ -154,7 +154,7 @@ def test_a_search_that_goes_back_says_which_release_brought_it(bisect, tmp_path)
     assert (code, last) == (0, "first changed in: zzp 2.0")
     (step,) = data["steps"]
     assert (step["old"], step["new"], step["back"]) == ("3.0", "2.0", True)
-    line = bisect_text._step(ChangedAt(**{**step, "functions": ()}))
+    line = bisect_text._describe_step(ChangedAt(**{**step, "functions": ()}))
     assert line[1] == "  going back, as OLD is the newer version: zzp 3.0 brought it"
 
 
@@ -165,7 +165,7 @@ def test_a_build_is_kept_and_is_no_other_release(tmp_path, monkeypatch):
     torch_request, other_request = (
         requested.parse(text) for text in ("torch==2.13.0+cpu", "zzp==1.0")
     )
-    old, new, _ = versions.pins(torch_request, other_request)
+    old, new, _ = versions.list_pins(torch_request, other_request)
     assert old["torch"] == new["torch"] == "2.13.0+cpu"
     listed = ["2.3.0", "2.3.0+cpu", "2.4.0", "2.4.0+cpu", "2.4.0+cu1", "2.5.0+cpu", "2.5.0"]
     monkeypatch.setattr(versions.installer, "list_versions", lambda *_: listed)

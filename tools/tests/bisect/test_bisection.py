@@ -22,7 +22,9 @@ def test_the_first_new_of_a_list_is_found_in_as_many_steps_as_halving_takes():
             asked.append(n)
             return NEW if n >= fault else OLD
 
-        assert bisection.first_new(bisection.chain(200), check) == Step(fault - 1, fault)
+        assert bisection.find_first_new(bisection.link_versions(200), check) == Step(
+            fault - 1, fault
+        )
         assert len(asked) <= math.ceil(math.log2(199))
 
 
@@ -35,7 +37,7 @@ def test_what_is_skipped_between_makes_a_range(fault, broken):
         asked.append(n)
         return SKIPPED if n in broken else NEW if n >= fault else OLD
 
-    step = bisection.first_new(bisection.chain(200), check)
+    step = bisection.find_first_new(bisection.link_versions(200), check)
     first = next(n for n in range(fault, 200) if n not in broken)
     last = next(n for n in range(fault - 1, -1, -1) if n not in broken)
     assert step == Step(last, first, tuple(range(last + 1, first)))
@@ -64,7 +66,7 @@ def test_a_fault_in_a_history_with_merges_is_found(parents, data):
     ends = [n for n in range(len(parents)) if n in descends]
     new = ends[-1]
     history = parents[: new + 1]
-    step = bisection.first_new(history, lambda n: NEW if n in descends else OLD)
+    step = bisection.find_first_new(history, lambda n: NEW if n in descends else OLD)
     assert (step.new, step.old in parents[fault], step.between) == (fault, True, ())
 
 
@@ -77,8 +79,9 @@ def test_every_change_joins_the_two_ends(values):
         if values[low] == values[-1]:
             return None
         further = values[low:]
-        return bisection.first_new(
-            bisection.chain(len(further)), lambda n: NEW if further[n] != further[0] else OLD
+        return bisection.find_first_new(
+            bisection.link_versions(len(further)),
+            lambda n: NEW if further[n] != further[0] else OLD,
         ).shift_by(low)
 
     steps = list(bisection.find_every_change(count, after))
@@ -97,8 +100,8 @@ def test_every_change_that_is_not_taken_back_is_found(cuts):
         later = sorted(cut for cut in cuts if cut > low)
         if not later:
             return None
-        return bisection.first_new(
-            bisection.chain(40 - low), lambda n: NEW if low + n >= later[0] else OLD
+        return bisection.find_first_new(
+            bisection.link_versions(40 - low), lambda n: NEW if low + n >= later[0] else OLD
         ).shift_by(low)
 
     assert list(bisection.find_every_change(40, after)) == [Step(c - 1, c) for c in sorted(cuts)]

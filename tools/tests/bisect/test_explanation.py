@@ -25,7 +25,7 @@ def test_the_frameworks_functions_come_before_what_it_stands_on():
         piece("torchrl/objectives/sac.py", "SACLoss.__init__"),
         piece("torchrl/objectives/sac.py", "SACLoss.target_entropy"),
     ]
-    sorted_functions = explanation._nearest_first(pieces, step, symptom, [adapter])
+    sorted_functions = explanation._sort_nearest_first(pieces, step, symptom, [adapter])
     assert [p.name for p in sorted_functions] == [
         "SACLoss.target_entropy", "SACLoss.__init__", "LossModule.reset", "LossModule.__init__",
         "TensorDict._clone",
@@ -41,6 +41,6 @@ def test_what_the_suite_knows_of_a_release_comes_first():
                   "OnPolicyAlgorithm.collect_rollouts")  # fmt: skip
     other_piece = piece("stable_baselines3/common/base_class.py", "BaseAlgorithm.learn")
     pieces = [other_piece, known_piece]
-    assert explanation._nearest_first(pieces, step, symptom, [adapter]) == pieces[::-1]
-    first = explanation._changelog(step, symptom, pieces, [adapter])[0]
+    assert explanation._sort_nearest_first(pieces, step, symptom, [adapter]) == pieces[::-1]
+    first = explanation._list_changelog_entries(step, symptom, pieces, [adapter])[0]
     assert "time limit" in first

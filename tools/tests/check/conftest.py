@@ -71,7 +71,9 @@ def trained(monkeypatch):
             "critic": None if dial["worse"] is None else critic(rng, dial["worse"]),
             "diagnostics": dial["entropy"] and entropy(rng, dial["entropy"]),
         }  # fmt: skip
-        run_record.write(attempt.record, record | (FAILED if job.seed in dial["failing"] else {}))
+        run_record.write_record(
+            attempt.record, record | (FAILED if job.seed in dial["failing"] else {})
+        )
 
     monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     monkeypatch.setattr("rlregress.check.session._POLL_SECONDS", 0.01)

@@ -15,7 +15,7 @@ from rlregress.check import baseline_runs
 from rlregress.errors import UserError
 from rlregress.inside import machine
 from rlregress.inside.critic import CriticAccuracy
-from rlregress.inside.episodes import learning_curve
+from rlregress.inside.episodes import compute_learning_curve
 from rlregress.model.quantities import CRITIC, DIAGNOSTICS
 from rlregress.training.cell import Cell, Job, Protocol
 
@@ -137,7 +137,7 @@ def test_a_stored_number_that_cannot_be_is_one_sentence(written, key, value, sen
 def test_the_learning_curve_of_a_run_is_stored(written):
     """For each twentieth of 100 steps the mean return of the ended episodes is stored, if any."""
     episodes = [[3, 1.0, 3], [5, 3.0, 2], [6, 8.0, 1], [7, None, 1], [100, 4.0, 94]]
-    curve = learning_curve(episodes, 100)
+    curve = compute_learning_curve(episodes, 100)
     first, older = written(run_record(0, learning_curve=curve), run_record(1))
     assert first.learning_curve == ((5.0, 2.0), (10.0, 8.0), (100.0, 4.0))
     assert older.learning_curve == ()

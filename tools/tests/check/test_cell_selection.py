@@ -81,7 +81,7 @@ def test_a_plan_of_a_study_states_its_hours(tmp_path):
     """Seeds times cells are the runs; environments without stored runs count with the others."""
     selected = Selection("full", ("sb3",), ("ppo",), cells="thesis", hyperparameters="cleanrl")
     plan = session_planning.plan_session(selected, 0, str(tmp_path))
-    lines = plan_text.lines(plan, processes=2)
+    lines = plan_text.describe_plan(plan, processes=2)
     assert lines[0].startswith("40 runs of budget full in 8 cells, 40 of them to do")
     seconds = [cell.seconds for cell in plan.cells]
     assert min(seconds) > 600.0

@@ -65,7 +65,9 @@ def ids(rows):
 
 def markdown(compared):
     """Return the page of a comparison as Markdown."""
-    return markdown_page.text(comparison_page.page(compared, Facts("a title", "", 0.0, "", "")))
+    return markdown_page.format_page(
+        comparison_page.page(compared, Facts("a title", "", 0.0, "", ""))
+    )
 
 
 def test_details_are_different_same_or_alone(pair):
@@ -161,7 +163,7 @@ def test_a_comparison_can_be_of_some_details_alone(pair):
 def test_a_path_is_broken_between_its_words(width):
     """Lines are no wider than the column, unless one word is."""
     place = "stable_baselines3/common/off_policy_algorithm.py:270"
-    lines = terminal_tables.broken(place, width).splitlines()
+    lines = terminal_tables.break_words(place, width).splitlines()
     assert "".join(lines) == place
     words = re.findall(r"[a-z0-9:]+", place)
     assert [word for line in lines for word in re.findall(r"[a-z0-9:]+", line)] == words
@@ -191,7 +193,7 @@ def list_outdated(page: str) -> list[str]:
         row
         for family in re.findall(r"(?m)^### (\w+)$", page)
         for row in comparison_page.family_table(documented, family).rows
-        if tables.row(f"`{row[0]}`", *row[1:]) not in lines
+        if tables.markdown_row(f"`{row[0]}`", *row[1:]) not in lines
     ]
 
 

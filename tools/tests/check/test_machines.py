@@ -45,6 +45,6 @@ def test_runs_of_another_class_of_machine_are_reported(tmp_path):
     )
 
     result = result_of([], notes=[note])
-    assert f"\nNote: {note}.\n" in markdown_page.text(check_page.page(result))
+    assert f"\nNote: {note}.\n" in markdown_page.format_page(check_page.page(result))
     assert check_report.as_json(result)["notes"] == [note]
-    assert "Note: " not in markdown_page.text(check_page.page(replace(result, notes=())))
+    assert "Note: " not in markdown_page.format_page(check_page.page(replace(result, notes=())))

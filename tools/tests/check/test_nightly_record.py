@@ -50,7 +50,7 @@ def gated(tmp_path):
         }  # fmt: skip
         path = session.store.path(job)
         path.parent.mkdir(parents=True, exist_ok=True)
-        run_record.write(path, record)
+        run_record.write_record(path, record)
         run_summary = SessionRun(session, job).summary(record)
         named = f"tests_performance::test_training[{job.title}]"
         entries.append(to_plain(entry(named, "sb3", cell=cell.id, record=run_summary)))
@@ -137,7 +137,7 @@ def test_a_night_holds_its_replays(gated, tmp_path):
 def test_the_summary_describes_returns_beside_their_mean(gated):
     """The interquartile means and the share of better pairs stand below the verdict."""
     entries, result = gated
-    text = markdown_page.text(check_page.page(result))
+    text = markdown_page.format_page(check_page.page(result))
     values = entries[-1]["verdict"]
     assert 0 < values["improvement"] < 1
     assert f"; interquartile mean {values['stored_middle']:.4g} -> " in text

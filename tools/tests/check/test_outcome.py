@@ -11,7 +11,7 @@ import pytest
 from rlregress import evidence
 from rlregress.check import outcome
 from rlregress.model.check_result import CheckResult, FrameworkOutcome
-from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
+from rlregress.model.loaded_files import LoadedFile, StoredFile, describe_outcomes
 from rlregress.model.verdict import COULD_NOT_JUDGE, FORMULAS_HOLD, REGRESSED
 from rlregress.report import check_report, markdown_page, words
 from rlregress.report.html import check_page
@@ -89,7 +89,7 @@ def test_a_line_of_a_verdict_has_its_evidence(snapshot):
         {"b": {**band, "visible_drop": 1.25}},
         {},
     )
-    lines = ["\n".join(words.lines(session)) for session in sessions]
+    lines = ["\n".join(words.verdict_lines(session)) for session in sessions]
     snapshot("verdict-lines.txt", "\n\n".join(lines))
     assert words.rate(0.001) == "0.1%"
 
@@ -210,7 +210,7 @@ def test_a_critic_that_regressed_is_a_regression():
     [result] = outcome.build_outcomes(entries)
     assert result.regressed_critics == ("x critic",)
     text = "The critic got worse, and no return fell: x critic.\n"
-    assert text in markdown_page.text(check_page.page(result_of([result], exit_code=1)))
+    assert text in markdown_page.format_page(check_page.page(result_of([result], exit_code=1)))
     # beside a return that fell or a failed test, that is not said
     for further_cell in (cell("y", "regressed"), RED):
         assert outcome.build_outcomes([entries[1], further_cell])[0].regressed_critics == ()
@@ -222,10 +222,10 @@ def test_unjudged_quantities_are_listed():
     entries = [cell("x", "holds") | {"not_judged": {"critic": old}}, cell("y", "holds")]
     [result] = outcome.build_outcomes(entries)
     assert result.not_judged == {"x": {"critic": old}}
-    assert words.not_judged(result.not_judged) == [f"critic not judged of x: {old}"]
+    assert words.describe_not_judged(result.not_judged) == [f"critic not judged of x: {old}"]
     both = {"critic": old, "entropy": old}
     reasons = {"b": {**both, "kl": none}, "a": both}
-    assert words.not_judged(reasons) == [
+    assert words.describe_not_judged(reasons) == [
         f"critic, entropy not judged of a, b: {old}", f"kl not judged of b: {none}"
     ]  # fmt: skip
 
@@ -253,7 +253,7 @@ def test_an_undetectable_change_names_holms_first_step(quantity, change_word):
     verdict_fields = {**critic("x", "regressed")["verdict"], **unseen}
     entries = [entry("t", verdict=verdict_fields, critic=name)]
     [line] = judge_evidence("some", entries, [], Path()).lines
-    for text in (line, words.line(name, verdict_fields)):
+    for text in (line, words.verdict_line(name, verdict_fields)):
         assert text.endswith(f"; no {change_word} would be detected with 80 % power")
 
 
@@ -294,7 +294,9 @@ def test_old_files_that_could_not_be_loaded_are_listed_first(sac_result, verdict
     (framework_outcome,) = outcome.build_outcomes(entries, trained=())
     assert framework_outcome.verdict == verdict
     result = result_of([framework_outcome])
-    lines = [line for line in markdown_page.text(check_page.page(result)).splitlines() if line]
+    lines = [
+        line for line in markdown_page.format_page(check_page.page(result)).splitlines() if line
+    ]
     assert lines[1] == f"## some: {verdict}"
     (line,) = [line for line in lines if line.startswith("- not checked: old files ppo model")]
     assert PYTHON in line
@@ -308,8 +310,12 @@ def test_unloaded_files_are_listed_before_loaded_ones():
         StoredFile(name="x", release="2", skipped="why"),
         StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)),
     ]
-    assert by_release(files) == by_release(files[::-1]) == ["not loaded: why (2)", "same (1)"]
-    lines = words.not_loaded({"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]})
+    assert (
+        describe_outcomes(files)
+        == describe_outcomes(files[::-1])
+        == ["not loaded: why (2)", "same (1)"]
+    )
+    lines = words.describe_not_loaded({"a": [PYTHON], "b": [PYTHON], "c": ["not loaded: x (1)"]})
     assert lines == [
         f"not checked: old files a, b: {PYTHON}", "not checked: old files c: not loaded: x (1)"
     ]  # fmt: skip

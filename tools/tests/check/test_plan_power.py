@@ -58,7 +58,7 @@ def test_power_is_unknown_without_stored_runs(tmp_path, options, count):
     """The proposal says how many cells it is about, and that it would need stored runs."""
     requested = cell_selection.Selection(frameworks=["sb3"], algorithms=["ppo"], **options)
     planned = plan(requested, tmp_path, must_detect=0.125)
-    line = plan_text.lines(planned, 1)[-1]
+    line = plan_text.describe_plan(planned, 1)[-1]
     drop = f"a drop of 12.5% in any one of {count} cells"
     assert line.startswith(f"{drop}: what a check detects is not ")
     assert "none of these cells has any" in line
@@ -91,7 +91,7 @@ def test_a_plan_counts_the_critics(stored_selection, tmp_path, with_stored_criti
     assert list(gate.critics) == [*(f"{id} critic" for id in ids), f"{group} critic"]
     assert all(1.05 < factor < 1.5 for factor in gate.critics.values())
     assert gate.critics[f"{group} critic"] < min(gate.critics[f"{id} critic"] for id in ids)
-    rows = [line.split()[:3] for line in plan_text.lines(with_them, 1)]
+    rows = [line.split()[:3] for line in plan_text.describe_plan(with_them, 1)]
     assert [ids[0], "critic", f"x{gate.critics[f'{ids[0]} critic']:.2f}"] in rows
     monkeypatch.setattr(baseline_runs.Baseline, "exclusion_reason", lambda *_: "left out")
     without = plan(stored_selection, tmp_path).gates[0]

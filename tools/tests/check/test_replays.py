@@ -75,7 +75,7 @@ def trainings(tmp_path, monkeypatch):
         done.append(job.cell.id)
         content = result(job.seed) | (changes[min(number, len(changes) - 1)] if changes else {})
         head = {"schema": run_record.SCHEMA, "job": job.as_dict() | {"key": job.key}}
-        run_record.write(attempt.record, {**head, "key": job.key, **content})
+        run_record.write_record(attempt.record, {**head, "key": job.key, **content})
 
     monkeypatch.setattr(worker_launch, "_train_with_retry", train)
     return done, dial, canary
@@ -291,7 +291,7 @@ def test_returns_that_hold_after_another_number_say_so():
     replay = Replay(cell=CELLS[0], replayed="r", seed=1, state=DIFFERS, reason="other numbers")
     framework_outcome = judged_framework(replay, verdict=HOLDS)
     assert framework_outcome.verdict == HOLDS
-    assert check_report.meaning(framework_outcome) == "other numbers; returns hold"
+    assert check_report.describe_verdict(framework_outcome) == "other numbers; returns hold"
 
 
 def test_a_version_that_explains_every_difference_is_one_line():
@@ -301,8 +301,8 @@ def test_a_version_that_explains_every_difference_is_one_line():
                first="update 1, gradients (x)", moved="torch 2.12.0 -> 2.13.0")
         for name in CELLS
     ]  # fmt: skip
-    [line] = words.replays({replay.cell: replay for replay in run})
+    [line] = words.describe_replays({replay.cell: replay for replay in run})
     assert "all 3 replays have other numbers from update 1 on" in line
     assert "torch 2.12.0 -> 2.13.0" in line
     later = replace(run[0], first="update 9, gradients (x)")
-    assert len(words.replays({replay.cell: replay for replay in [later, *run[1:]]})) == 3
+    assert len(words.describe_replays({replay.cell: replay for replay in [later, *run[1:]]})) == 3

@@ -74,6 +74,6 @@ def test_a_plan_says_when_the_last_run_ends(tmp_path):
     assert single_worker.bound == pytest.approx(planned.seconds + runs * schedule.STARTUP_SECONDS)
     assert two.bound == pytest.approx(single_worker.bound / 2)
     assert two.bound <= two.seconds < single_worker.seconds
-    [line] = [line for line in plan_text.lines(planned, 2) if line.startswith("makespan")]
+    [line] = [line for line in plan_text.describe_plan(planned, 2) if line.startswith("makespan")]
     assert f"time until the last run ends, with 2 at a time: {two.seconds / 60:.1f} min" in line
     assert line.endswith(f"no order of the runs takes less than {two.bound / 60:.1f}")

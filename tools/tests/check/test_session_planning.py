@@ -12,7 +12,7 @@ from rlregress.check.cell_selection import Selection
 from rlregress.check.judging import expected_new_runs, seconds_to_do
 from rlregress.inside import run_record
 from rlregress.model.quantities import percent
-from rlregress.progress import stored_durations
+from rlregress.progress import read_durations
 from rlregress.report import plan_text
 from tools.tests.nightly import every
 from tools.tests.training.test_records import content
@@ -21,7 +21,7 @@ from .working import open_stored, plan, run_whole_session
 
 CELLS = "sb3-ppo-Hopper-v4-short,sb3-ppo-HalfCheetah-v4-short,sb3-sac-Hopper-v4-short"
 #: seconds in which the process of a run starts.
-START = stored_durations().start
+START = read_durations().start
 SELECTION = Selection("short", frameworks=("sb3",), cells=CELLS)
 
 
@@ -90,12 +90,12 @@ def _write(session, cell, seconds, status="finished"):
     path.parent.mkdir(parents=True)
     failure = "" if status == "finished" else "NaN"
     record = {"status": status, "failure": failure, "time": {"wall_seconds": seconds}}
-    run_record.write(path, content(job) | record)
+    run_record.write_record(path, content(job) | record)
 
 
 def _find_cost(planned):
     """Return the line that says how long the session takes."""
-    [line] = [line for line in plan_text.lines(planned, 2) if "core-minutes" in line]
+    [line] = [line for line in plan_text.describe_plan(planned, 2) if "core-minutes" in line]
     return line
 
 
@@ -122,7 +122,7 @@ def test_a_plan_of_a_decided_session_has_nothing_left_to_train(stored_selection,
     done, _ = trained
     runs = Counter(cell for cell, _ in done)
     then = plan(stored_selection, tmp_path, must_detect=0.9)
-    text = plan_text.lines(then, 1)
+    text = plan_text.describe_plan(then, 1)
     assert {cell.name: cell.done for cell in then.cells} == runs
     for cell in then.cells:
         assert f"  {cell.name}: decided ({runs[cell.name]} runs done)" in text
@@ -135,7 +135,7 @@ def test_a_plan_separates_minutes_of_tests_and_trainings(session, tmp_path):
     """Tests and trainings each have their noun."""
     planned = plan(SELECTION, tmp_path, 2)
     for tests, minutes in ((1.0, "less than a minute"), (60.0, "1 minute"), (300.0, "5 minutes")):
-        first = plan_text.answer(planned, 1, tests)[0]
+        first = plan_text.describe_plan_briefly(planned, 1, tests)[0]
         assert re.search(rf" with one process: {minutes} for tests, \d+ minutes for tra", first)
 
 
@@ -147,14 +147,14 @@ def test_a_plan_tells_evaluations_from_trainings(session, tmp_path):
     drops = {name: drop for name, drop in {**gate.cells, **gate.groups}.items() if drop}
     assert either == min(drops.values())
     assert alone == min(drop for name, drop in drops.items() if not name.endswith("training"))
-    line = plan_text.answer(planned, 1, 60.0)[-1]
+    line = plan_text.describe_plan_briefly(planned, 1, 60.0)[-1]
     assert line.startswith(f"  sb3: ppo {percent(either)} ({percent(alone)})")
 
 
 def test_a_plan_without_trainings_says_so(stored_selection, trained, tmp_path):
     """If every cell is decided, only tests take time."""
     run_whole_session(stored_selection, tmp_path)
-    line = plan_text.answer(plan(stored_selection, tmp_path), 1, 120.0)[0]
+    line = plan_text.describe_plan_briefly(plan(stored_selection, tmp_path), 1, 120.0)[0]
     assert line == "2 minutes here with one process: 2 minutes for tests, no trainings."
 
 
@@ -176,7 +176,7 @@ def test_a_plan_counts_the_runs_of_the_next_look(stored_selection, trained, tmp_
     cell = next(cell for cell in session.cells if cell.id == open_[0].name)
     session.run_job(session.cell_jobs(cell)[until - 1])
     planned = plan(stored_selection, tmp_path)
-    text = plan_text.lines(planned, 1)
+    text = plan_text.describe_plan(planned, 1)
     remaining = {cell.name: until - before for cell in open_}
     remaining[open_[0].name] -= 1
     (done,) = [cell_plan.done for cell_plan in planned.cells if cell_plan.name == cell.id]

@@ -360,7 +360,7 @@ def test_critics_are_judged_where_all_stored_runs_have_one(
     assert all(verdict["critic"] == older for id, verdict in why.items() if id != ids[0])
     planned = plan(stored_selection, tmp_path / "runs")
     assert planned.not_judged == why
-    text = plan_text.lines(planned, 1)
+    text = plan_text.describe_plan(planned, 1)
     other_ids = ", ".join(sorted(ids[1:]))
     assert f"training, critic, entropy, kl not judged of {other_ids}: {older}" in text
     assert f"training, entropy, kl not judged of {ids[0]}: {older}" in text

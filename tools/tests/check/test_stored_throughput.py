@@ -222,7 +222,7 @@ def test_throughput_counts_in_the_verdict_of_a_framework(verdict, trained, messa
 def test_the_report_has_throughput_and_its_verdict():
     """The table and the line of the verdict stand below the framework."""
     outcomes = outcome.build_outcomes([*throughput_entries("holds"), cell("x", "holds")])
-    text = markdown_page.text(check_page.page(result_of(outcomes)))
+    text = markdown_page.format_page(check_page.page(result_of(outcomes)))
     assert "| some sac | 1 | 0.500 |" in text
     assert "some sac, ratio to the floor while it learns: 0.5 -> 0.4 (-20%, 95 %" in text
     assert "would detect a change of 12% with 80 % power" in text

@@ -185,7 +185,7 @@ def test_a_sound_store_is_verified(store):
 
 
 def _seal(store: Store, **changes) -> None:
-    run_record.write(store.path(job(0)), {**content(job(0)), **changes})
+    run_record.write_record(store.path(job(0)), {**content(job(0)), **changes})
 
 
 def _put_other_protocol(store: Store) -> None:

@@ -205,7 +205,7 @@ def test_an_episode_is_reset_within_its_last_step(script):
     assert run["finals"] == [0, 0]
 
 
-@pytest.mark.skipif(not shim.needed(), reason="this Gymnasium is as the scripts expect it")
+@pytest.mark.skipif(not shim.is_needed(), reason="this Gymnasium is as the scripts expect it")
 def test_without_the_shim_there_are_bogus_rows(script):
     """Control: on Gymnasium 1.x every ninth step is a reset in disguise, and nothing says so."""
     run = run_script(script(NEW), make_env=StepCounter, shimmed=False)
@@ -223,7 +223,7 @@ def test_the_end_of_an_episode_is_reported_by_environment():
 
     long = partial(gymnasium.wrappers.TimeLimit, max_episode_steps=5)
     make = [lambda: made(LimitIs.TERMINATION), lambda: long(made(LimitIs.TERMINATION))]
-    [vector] = [p[2] for p in shim.patches() if p[1] == "SyncVectorEnv"] or [
+    [vector] = [p[2] for p in shim.list_patches() if p[1] == "SyncVectorEnv"] or [
         gymnasium.vector.SyncVectorEnv
     ]
     environments = vector(make)
@@ -262,11 +262,11 @@ def test_a_vectorised_script_for_gym_is_reset_by_its_environment(script):
 def test_who_stops_a_script_stops_it():
     """An end from outside is none of the arguments' making; argparse's own is one sentence."""
     path = Path("dqn.py")
-    with pytest.raises(SystemExit) as end, restored.argument_errors(path, False):
+    with pytest.raises(SystemExit) as end, restored.convert_argument_errors(path, False):
         raise SystemExit(143)
     assert end.value.code == 143
     with (
         pytest.raises(UserError, match=r"dqn\.py does not take these arguments"),
-        restored.argument_errors(path, False),
+        restored.convert_argument_errors(path, False),
     ):
         raise SystemExit(2)

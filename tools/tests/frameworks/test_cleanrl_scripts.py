@@ -15,12 +15,12 @@ from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
 from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import walk
 from rlregress.frameworks.cleanrl.script import AnchorLost
-from rlregress.probing.scripted import counting
+from rlregress.probing.scripted import make_counting_environment
 
 
 def _labels() -> list[str]:
     try:
-        return [found.label for found in script_sources.all_sources()]
+        return [found.label for found in script_sources.list_sources()]
     except UserError:
         return []
 
@@ -67,7 +67,9 @@ def test_a_renamed_part_of_the_script_is_named_by_what_is_asked_of_its_rollout(
 @pytest.mark.parametrize("with_info", [True, False], ids=["gymnasium", "gym"])
 def test_a_walk_reads_the_observation_of_a_reset(monkeypatch, with_info):
     """Gymnasium returns it with an info, and gym alone."""
-    two = gymnasium.vector.SyncVectorEnv([lambda: counting(3), lambda: counting(3, rewards=2.0)])
+    two = gymnasium.vector.SyncVectorEnv(
+        [lambda: make_counting_environment(3), lambda: make_counting_environment(3, rewards=2.0)]
+    )
     if not with_info:
         reset = two.reset
         monkeypatch.setattr(two, "reset", lambda: reset()[0])

@@ -11,7 +11,7 @@ from rlregress.check import cell_selection
 from rlregress.errors import UserError
 from rlregress.frameworks import cleanrl
 from rlregress.frameworks.cleanrl import script_sources
-from rlregress.frameworks.cleanrl.script import known_scripts
+from rlregress.frameworks.cleanrl.script import load_known_scripts
 from rlregress.probing.interface import Unprobed
 
 
@@ -64,7 +64,7 @@ def test_a_folder_without_scripts_is_refused(tmp_path, monkeypatch):
 def test_no_scripts_at_all_is_an_error_that_says_how_to_get_some(monkeypatch):
     """Neither a checkout nor an installed distribution."""
     monkeypatch.delenv(script_sources.VARIABLE, raising=False)
-    monkeypatch.setattr(script_sources, "_installed", lambda: None)
+    monkeypatch.setattr(script_sources, "_find_installed", lambda: None)
     with pytest.raises(UserError, match=r"there are no scripts; set CLEANRL_HOME .* pip install"):
         cleanrl.CleanRL().code.versions()
 
@@ -117,7 +117,7 @@ def test_a_damaged_list_of_scripts_is_an_error(tmp_path, monkeypatch, listed, se
         (tmp_path / "scripts" / "cleanrl.sha256").write_text(listed)
     monkeypatch.setattr(suite, "baselines", lambda: tmp_path)
     with pytest.raises(UserError, match=sentence):
-        known_scripts.__wrapped__()
+        load_known_scripts.__wrapped__()
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from rlregress.frameworks.cleanrl.observe import ddpg
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import find_source
 from rlregress.frameworks.cleanrl.train.training import (
-    arguments_of,
-    as_observed,
-    policy_of,
-    prepared,
+    list_wrappers,
+    make_arguments,
+    make_observation_map,
+    make_policy,
+    prepare_run,
     train,
-    wrappers,
 )
 from rlregress.probing.interface import TrainingRequest
 from tests_behavior.counter import StepCounter
@@ -97,14 +97,14 @@ def test_the_policy_is_deterministic_and_within_bounds(algorithm):
 
 def ppo_run():
     """PPO's script after a short training, and its environment."""
-    path, arguments = prepared(request("ppo", *SHORT["ppo"]), copy_of("HEAD"))
+    path, arguments = prepare_run(request("ppo", *SHORT["ppo"]), copy_of("HEAD"))
     run = run_script(path, arguments, make_env=lambda: gymnasium.make("InvertedPendulum-v5"))
     return run, run["envs"].envs[0]
 
 
 def statistics(environment):
     """The wrapper that normalises observations."""
-    return next(w for w in wrappers(environment) if hasattr(w, "obs_rms"))
+    return next(w for w in list_wrappers(environment) if hasattr(w, "obs_rms"))
 
 
 def test_a_policy_sees_what_the_training_saw():
@@ -115,21 +115,21 @@ def test_a_policy_sees_what_the_training_saw():
         observation, _ = environment.reset(seed=seed)
         bare = environment.unwrapped._get_obs()
         assert np.abs(observation - bare).max() > 0.01
-        assert np.allclose(as_observed(environment)(bare[None])[0], observation, atol=1e-6)
-    assert as_observed(environment)(np.full((1, 4), 1e6)).max() == 10.0
+        assert np.allclose(make_observation_map(environment)(bare[None])[0], observation, atol=1e-6)
+    assert make_observation_map(environment)(np.full((1, 4), 1e6)).max() == 10.0
 
 
 def test_a_policy_neither_moves_the_statistics_nor_moves_with_them():
     """An evaluation counts nothing, and a policy keeps the statistics of its moment."""
     run, environment = ppo_run()
-    moments, policy = statistics(environment).obs_rms, policy_of(run)
+    moments, policy = statistics(environment).obs_rms, make_policy(run)
     observations = np.ones((3, 4))
     before, count = policy(observations), moments.count
     assert np.array_equal(policy(observations), before)
     assert moments.count == count
     moments.update(np.full((100, 4), 50.0))
     assert np.array_equal(policy(observations), before)
-    assert not np.array_equal(policy_of(run)(observations), before)
+    assert not np.array_equal(make_policy(run)(observations), before)
 
 
 @pytest.mark.parametrize(("requested", "done"), [(100, 128), (128, 128), (129, 192)])
@@ -155,7 +155,7 @@ def test_all_networks_are_among_the_parameters():
     }
 
 
-@pytest.mark.skipif(not shim.needed(), reason="this Gymnasium is as the scripts expect it")
+@pytest.mark.skipif(not shim.is_needed(), reason="this Gymnasium is as the scripts expect it")
 @pytest.mark.parametrize(("shimmed", "share"), [(True, 0.0), (False, 0.1)])
 def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
     """On a task whose reward is always 1 no reward of 0 is stored; without the shim a tenth is."""
@@ -185,7 +185,7 @@ def test_the_replay_buffer_holds_no_row_that_never_happened(shimmed, share):
 def test_what_a_script_cannot_be_given_is_one_sentence(algorithm, change, message):
     """A hyperparameter that the script cannot be given is named, with what was asked of it."""
     with pytest.raises(UserError, match=message):
-        arguments_of(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
+        make_arguments(algorithm, {**SHORT[algorithm][0], **change}, copy_of("HEAD"))
 
 
 def test_a_copy_for_gym_is_not_trained():

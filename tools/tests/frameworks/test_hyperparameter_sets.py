@@ -14,7 +14,7 @@ from rlregress.catalogue import documented_defaults
 from rlregress.errors import UserError
 from rlregress.hyperparameters import list_hyperparameter_sets, read_hyperparameters
 from rlregress.probing.interface import TrainingRequest
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 from rlregress.training import job_plan
 from rlregress.training.budgets import load_budget, resolve_hyperparameters
 from rlregress.training.cell import Cell
@@ -80,7 +80,7 @@ def given_to(cell: Cell) -> dict:
 def test_a_set_is_taken_or_it_is_said_what_is_not(combination):
     """A framework takes a set, or one sentence names exactly the hyperparameters that it cannot."""
     cell = cell_of(*combination)
-    reason = job_plan.exclusion_reason(cell)
+    reason = job_plan.explain_exclusion(cell)
     error = REFUSED.get(combination, set())
     assert bool(reason) == bool(error), reason
     assert "\n" not in reason
@@ -98,7 +98,7 @@ def test_an_agent_of_any_set_has_its_values(combination):
     """An agent that is built with a set has its values, as far as they can be read back."""
     cell = cell_of(*combination)
     given = given_to(cell)
-    with isolated():
+    with isolate_generators():
         applied = frameworks.get(cell.framework).read.applied(cell.algorithm, given)
     assert len(applied) >= 9
     for key, value in applied.items():
@@ -186,21 +186,21 @@ def test_what_torchrl_is_given_is_read(of, monkeypatch):
 
     own = read_hyperparameters("torchrl")[algorithm]
     given = {**own, "anneal_learning_rate": True} if algorithm == "ppo" else own
-    read = _Read(training.checked(algorithm, given))
-    monkeypatch.setattr(applied, "checked", lambda *_: read)
+    read = _Read(training.check_hyperparameters(algorithm, given))
+    monkeypatch.setattr(applied, "check_hyperparameters", lambda *_: read)
     applied.applied(algorithm, given)
     assert set(read) == set(given)
     assert read.seen >= set(given)
     for (other, key), value in training._FIXED.items():
         if other == algorithm:
             with pytest.raises(UserError, match=f"{key} is {value} and no argument sets it"):
-                training.checked(algorithm, {**given, key: 0.75})
+                training.check_hyperparameters(algorithm, {**given, key: 0.75})
 
 
 def test_a_learning_rate_falls_linearly_where_a_set_says_so():
     """TorchRL's own scheduler brings the learning rate to zero, one step after each rollout."""
     from rlregress.frameworks.torchrl.api import GymWrapper
-    from rlregress.frameworks.torchrl.quiet import quiet
+    from rlregress.frameworks.torchrl.quiet import silence_torchrl
     from rlregress.frameworks.torchrl.train import training
 
     given = {
@@ -208,10 +208,13 @@ def test_a_learning_rate_falls_linearly_where_a_set_says_so():
         "rollout_steps": 64, "epochs": 1, "anneal_learning_rate": True,
     }  # fmt: skip
     request = TrainingRequest("ppo", lambda: gymnasium.make("Pendulum-v1"), given, 256, seed=0)
-    with isolated(), quiet():
-        environment = training.single_precision(GymWrapper(request.make_env(), device="cpu"))
+    with isolate_generators(), silence_torchrl():
+        environment = training.use_single_precision(GymWrapper(request.make_env(), device="cpu"))
         made, _ = training.BUILDERS["ppo"](
-            request, environment, training.Space(environment), training.checked("ppo", given)
+            request,
+            environment,
+            training.Space(environment),
+            training.check_hyperparameters("ppo", given),
         )
         rates = []
         made.register_op("pre_epoch", lambda batch: rates.append(rate(made)) or batch)

@@ -17,7 +17,7 @@ from rlregress.probing import option_trainings
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_trainings import CapturedOptions, OptionTrainings
-from rlregress.probing.option_variants import Lacking, refused
+from rlregress.probing.option_variants import Lacking, call_or_error
 from rlregress.probing.toys import Ends
 from rlregress.trace import trace_reader
 from rlregress.trace.trace_comparison import compare
@@ -68,7 +68,7 @@ def traced(folder: Path) -> Trace:
     recorder = Recorder(events.Places([]))
     recorder.answer_with_events(SHIFTING(Ends, 0))
     header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
-    events.write(str(folder / "trace"), header, recorder.events)
+    events.write_trace(str(folder / "trace"), header, recorder.events)
     return trace_reader.load(folder / "trace")
 
 
@@ -145,9 +145,9 @@ ENTRIES = [
 def test_each_runs_with_all_defaults(owner, title, name):
     """A training that no longer fits would turn all of its variants into the same error."""
     entry = frameworks.get(owner).trace_trainings()[title]
-    run = CapturedOptions(entry.packages).during
+    run = CapturedOptions(entry.packages).capture_during
     training = entry.trainings[name]
-    answer = refused(lambda: run(lambda: option_trainings._train(training, Ends, 0)))
+    answer = call_or_error(lambda: run(lambda: option_trainings._train_seeded(training, Ends, 0)))
     if isinstance(answer, Lacking):
         pytest.skip(answer)
     assert not isinstance(answer, ExpectedError), answer
@@ -157,7 +157,7 @@ def test_functions_that_a_training_calls_itself_have_options():
     """The library's own calls of functions have none: what it hands them is no choice of users."""
     entry = frameworks.get("sb3").trace_trainings()["ppo calls-options"]
     captured = CapturedOptions(entry.packages)
-    captured.during(lambda: entry.trainings["ppo normalised"](Ends, 0))
-    names = {option.label(None).partition("(")[0] for option in captured.take()}
+    captured.capture_during(lambda: entry.trainings["ppo normalised"](Ends, 0))
+    names = {option.label(None).partition("(")[0] for option in captured.take_captured()}
     assert {"PPO", "PPO.learn", "evaluate_policy", "VecNormalize"} <= names
     assert not {"PPO.train", "PPO.collect_rollouts", "OnPolicyAlgorithm.learn"} & names

@@ -17,7 +17,7 @@ from rlregress.probing.trace_trainings import GeneratedCalls
 from tools.tests.nightly import every
 
 TABLES = generated_cases.TABLES
-PARTS = TABLES.subjects()
+PARTS = TABLES.list_subjects()
 
 
 def shown(call: Any) -> Any:
@@ -25,8 +25,8 @@ def shown(call: Any) -> Any:
     random.random()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = option_variants.events_of("", call())
-    return {name: events.part(item) for name, item in found.items()}
+        found = option_variants.list_events("", call())
+    return {name: events.make_part(item) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", every(6, sorted(PARTS)))
@@ -42,7 +42,7 @@ def test_calls_repeat_themselves(part):
 def test_the_defaults_are_no_error(part):
     """A factory that no longer fits would turn all of the calls into the same error."""
     for subject in PARTS[part]:
-        name, call = next(iter(option_variants.cases(subject, 0, TABLES.names).items()))
+        name, call = next(iter(option_variants.make_cases(subject, 0, TABLES.names).items()))
         assert not isinstance(call(), (ExpectedError, option_variants.Lacking)), name
 
 

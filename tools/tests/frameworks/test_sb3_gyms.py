@@ -82,8 +82,8 @@ def test_what_gym_does_not_have_is_asked_of_the_environment():
 
 def test_what_is_native_stays_as_it_is():
     """An environment that this version takes is handed over itself."""
-    environment = gyms.native(Counting())
-    assert gyms.native(environment) is environment
+    environment = gyms.convert_environment(Counting())
+    assert gyms.convert_environment(environment) is environment
     assert isinstance(environment, gyms.Env)
 
 
@@ -101,7 +101,7 @@ def test_what_is_native_stays_as_it_is():
 )
 def test_a_space_has_the_same_elements_in_gym(given):
     """Shape, dtype and bounds are kept; elements of one are elements of the other."""
-    made = gyms.space(given)
+    made = gyms.convert_space(given)
     assert isinstance(made, gyms.spaces.Space)
     assert (made.shape, np.dtype(made.dtype)) == (given.shape, given.dtype)
     for name in ("low", "high", "n", "nvec"):
@@ -112,7 +112,9 @@ def test_a_space_has_the_same_elements_in_gym(given):
 @on_gym
 def test_a_dictionary_is_one_of_the_parts_in_gym():
     """Parts keep their names and are spaces of gym themselves."""
-    made = gyms.space(spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Box(0.0, 1.0, (2,))}))
+    made = gyms.convert_space(
+        spaces.Dict({"a": spaces.Discrete(2), "b": spaces.Box(0.0, 1.0, (2,))})
+    )
     assert isinstance(made, gyms.spaces.Dict)
     assert isinstance(made.spaces["a"], gyms.spaces.Discrete)
     assert made.spaces["b"].shape == (2,)
@@ -122,7 +124,7 @@ def test_a_dictionary_is_one_of_the_parts_in_gym():
 def test_a_space_that_gym_does_not_have_is_not_offered():
     """Discrete actions that do not start at 0 are said to be missing, not shifted."""
     with pytest.raises(Unsupported, match="gym 0.21.0 has no space"):
-        gyms.space(spaces.Discrete(3, start=1))
+        gyms.convert_space(spaces.Discrete(3, start=1))
 
 
 def test_advantages_are_left_as_they_are_by_a_normalisation():

@@ -14,14 +14,14 @@ import pytest
 import torch
 
 from rlregress.catalogue import registry
-from rlregress.probing.families import absent
+from rlregress.probing.families import is_absent
 from rlregress.probing.interface import Unprobed, Unsupported
 
 pytest.importorskip("torchrl", reason="the adapter of TorchRL needs it")
 
 from rlregress.frameworks.torchrl import api, compat, known_networks, programs  # noqa: E402
-from rlregress.frameworks.torchrl.quiet import quiet, quietly
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.quiet import make_quiet_probe, silence_torchrl
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
 
 TOOLS = Path(__file__).resolve().parents[2]
@@ -52,7 +52,7 @@ def answers_without(module: str, ids: list[str]) -> dict:
     program = (
         f"import json, sys; sys.modules[{module!r}] = None; sys.path.insert(0, {str(TOOLS)!r}); "
         f"from rlregress.inside import probe_worker; "
-        f"found = probe_worker.answers('torchrl', json.loads(sys.argv[1])); "
+        f"found = probe_worker.probe_adapter('torchrl', json.loads(sys.argv[1])); "
         f"print(json.dumps(found))"
     )
     done = subprocess.run(
@@ -83,7 +83,7 @@ def test_what_a_version_lacks_does_not_take_the_rest_with_it():
 def test_a_name_that_is_nowhere_is_absent(monkeypatch):
     """A name that the installed version does not have is absent, and says so when it is used."""
     monkeypatch.setitem(api._PLACES, "NoSuchLoss", ("torchrl.objectives",))
-    assert absent(api.NoSuchLoss)
+    assert is_absent(api.NoSuchLoss)
     monkeypatch.delitem(vars(api), "NoSuchLoss")
     with pytest.raises(Unsupported, match="objectives.NoSuchLoss is not available: torchrl .* has"):
         api.NoSuchLoss()
@@ -103,7 +103,7 @@ def test_a_probe_that_meets_what_is_not_offered_is_not_asked():
         raise Unsupported("there is none")
 
     with pytest.raises(Unprobed, match="there is none") as caught:
-        quietly(probe)({})
+        make_quiet_probe(probe)({})
     assert not caught.value.known
 
 
@@ -111,8 +111,8 @@ def test_keywords_are_given_under_the_name_of_the_version():
     """A keyword that was renamed reaches an old class under its old name."""
     loss = compat.construct(Old.Loss, "actor", entropy_coeff=0.5, critic_coeff=0.25)
     assert (loss.actor, loss.entropy_coef, loss.critic_coef) == ("actor", 0.5, 0.25)
-    assert compat.read(loss, "entropy_coeff") == 0.5
-    assert compat.parameter(Old.Loss, "critic_coeff").default == 1.0
+    assert compat.read_attribute(loss, "entropy_coeff") == 0.5
+    assert compat.find_parameter(Old.Loss, "critic_coeff").default == 1.0
 
 
 def test_a_keyword_that_a_version_lacks_is_not_offered():
@@ -123,19 +123,19 @@ def test_a_keyword_that_a_version_lacks_is_not_offered():
 
 def test_a_keyword_that_only_keeps_from_logging_is_left_out():
     """An old trainer that logs nothing of the kind is made without that keyword."""
-    assert compat.options(Old.Loss, auto_log_optim_steps=False, critic_coeff=1.0) == {
+    assert compat.name_options(Old.Loss, auto_log_optim_steps=False, critic_coeff=1.0) == {
         "critic_coef": 1.0
     }
 
 
 def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatch):
     """Where only the spec of all environments exists, that of one is taken from it."""
-    with quiet():
-        several = api.SerialEnv(2, [lambda: wrapped(Scripted([-1.0] * 3, [2.0] * 3))] * 2)
+    with silence_torchrl():
+        several = api.SerialEnv(2, [lambda: wrap_environment(Scripted([-1.0] * 3, [2.0] * 3))] * 2)
         expected = several.action_spec_unbatched
         kind = next(k for k in type(several).__mro__ if "action_spec_unbatched" in vars(k))
         monkeypatch.delattr(kind, "action_spec_unbatched")
-        found = compat.action_spec(several)
+        found = compat.find_action_spec(several)
         monkeypatch.undo()
     assert found.shape == expected.shape == (3,)
     assert torch.equal(found.space.high, expected.space.high)
@@ -144,10 +144,10 @@ def test_the_actions_of_one_environment_are_found_in_those_of_several(monkeypatc
 @pytest.mark.parametrize("numbers", [(0, 13), (0, 14)])
 def test_q_networks_keep_their_numbers_in_every_version(monkeypatch, numbers):
     """Two Q networks reach the loss as they are, trained and target, with updatable targets."""
-    monkeypatch.setattr(compat, "numbers", lambda package: numbers)
+    monkeypatch.setattr(compat, "version_numbers", lambda package: numbers)
     critics = [known_networks.q_network(known_networks.Constant(number)) for number in (1.0, 2.0)]
-    with quiet():
-        loss = compat.sac_loss(known_networks.reporting_policy(0.0), critics)
+    with silence_torchrl():
+        loss = compat.make_sac_loss(known_networks.reporting_policy(0.0), critics)
         for parameters in (loss.qvalue_network_params, loss.target_qvalue_network_params):
             (stacked,) = parameters.values(True, True)
             assert stacked.detach().reshape(-1).tolist() == [1.0, 2.0]
@@ -159,10 +159,10 @@ def test_programs_of_another_version_are_not_asked(monkeypatch, tmp_path):
     described = tmp_path / "torchrl-0.5.0.dist-info" / "METADATA"
     described.parent.mkdir()
     described.write_text("Metadata-Version: 2.1\nName: torchrl\nVersion: 0.5.0\n")
-    assert programs.directory().is_dir()
+    assert programs.find_programs().is_dir()
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(Unsupported, match=r"^torchrl 0.5.0 does not install sota-implementations$"):
-        programs.directory()
+        programs.find_programs()
 
 
 def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
@@ -170,7 +170,7 @@ def test_a_changed_copy_of_the_programs_comes_first(monkeypatch, tmp_path):
     copy = tmp_path / "sota-implementations"
     copy.mkdir()
     monkeypatch.syspath_prepend(tmp_path)
-    assert programs.directory() == copy
+    assert programs.find_programs() == copy
 
 
 def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
@@ -178,8 +178,8 @@ def test_what_a_program_imports_in_main_can_be_watched(monkeypatch, tmp_path):
     program = tmp_path / "ppo" / "old.py"
     program.parent.mkdir()
     program.write_text("def main(number):\n    from math import sqrt\n    return sqrt(number)\n")
-    monkeypatch.setattr(programs, "directory", lambda: tmp_path)
-    loaded = programs.load("ppo", "old")
+    monkeypatch.setattr(programs, "find_programs", lambda: tmp_path)
+    loaded = programs.load_program("ppo", "old")
     assert loaded.main(4.0) == 2.0
     loaded.sqrt = lambda number: -number
     assert loaded.main(4.0) == -4.0
@@ -190,7 +190,7 @@ def test_tensordict_finds_the_pickler_that_pytorch_removed(monkeypatch):
     import torch.multiprocessing.reductions as reductions
 
     monkeypatch.delattr(reductions, "ForkingPickler", raising=False)
-    api._prepare()
+    api._prepare_import()
     assert reductions.ForkingPickler.__module__ == "multiprocessing.reduction"
 
 

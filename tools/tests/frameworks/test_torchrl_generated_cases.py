@@ -25,8 +25,8 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.probing import option_variants
 from rlregress.probing.framework_errors import ExpectedError
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.option_trainings import _train
-from rlregress.probing.option_variants import refused
+from rlregress.probing.option_trainings import _train_seeded
+from rlregress.probing.option_variants import call_or_error
 from rlregress.probing.toys import Ends
 from rlregress.probing.trace_trainings import GeneratedCalls
 from rlregress.trace import trace_reader
@@ -34,7 +34,7 @@ from rlregress.trace.trace_comparison import compare
 from tools.tests.nightly import every
 
 TABLES = generated_cases.TABLES
-PARTS = TABLES.subjects()
+PARTS = TABLES.list_subjects()
 ROOT = Path(torchrl.__file__).parent
 FAULTS = tomllib.loads(
     Path(__file__).with_name("faults_of_calls.toml").read_text(encoding="utf-8")
@@ -45,10 +45,10 @@ def shown(call: Any) -> Any:
     """What a call shows, as a trace notes it; nothing where the version lacks it."""
     state = torch.get_rng_state()
     try:
-        found = option_variants.events_of("", call_once(call))
+        found = option_variants.list_events("", call_once(call))
     finally:
         torch.set_rng_state(state)
-    return {name: events.part(item) for name, item in found.items()}
+    return {name: events.make_part(item) for name, item in found.items()}
 
 
 @pytest.mark.parametrize("part", every(9, sorted(PARTS)))
@@ -68,7 +68,7 @@ def test_the_defaults_are_no_error(part):
     for subject in PARTS[part]:
         # the installed version lacks some, and refuses the wrappers that older ones have
         name, call = next(
-            iter(option_variants.cases(subject, 0, TABLES.names).items()), ("Wrapper", str)
+            iter(option_variants.make_cases(subject, 0, TABLES.names).items()), ("Wrapper", str)
         )
         assert "Wrapper" in name or not isinstance(
             call_once(call), (ExpectedError, option_variants.Lacking)
@@ -164,7 +164,8 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
         # no frame of this file is below: the suite asks for the names
         items = {name: operator.methodcaller(name, number) for name in ("__call__", "back")}
         return option_variants.Items(
-            (name, option_variants.refused(partial(call, shift))) for name, call in items.items()
+            (name, option_variants.call_or_error(partial(call, shift)))
+            for name, call in items.items()
         )
 
     calls = {"": lambda shift, number: shift(number), "both": both}
@@ -172,10 +173,10 @@ def traced(kind: type[Shift] | None, monkeypatch: pytest.MonkeyPatch, folder: Pa
     table = types.SimpleNamespace(subjects=lambda: {"shift": [subject]})
     tables = option_variants.Tables(TABLES.names, [table])
     recorder = Recorder(events.Places([]))
-    for name, value in tables.use("shift", 0).items():
-        recorder.answer(name, value)
+    for name, value in tables.call_part("shift", 0).items():
+        recorder.record_answer(name, value)
     header = {"job": {}, "generated": True, "failure": "", "seeded": [], "lines": {}}
-    events.write(str(folder / "trace"), header, recorder.events)
+    events.write_trace(str(folder / "trace"), header, recorder.events)
     return trace_reader.load(folder / "trace")
 
 
@@ -222,15 +223,15 @@ def put(fault: dict[str, str], faulty: bool) -> None:
     assert fault["old"] in text
     text = text.replace(fault["old"], fault["new"]) if faulty else text
     change = {"file": f"torchrl/{fault['file']}", "functions": [fault["function"]], "text": text}
-    assert not swap.swap([change], [str(ROOT)])
+    assert not swap.swap_code([change], [str(ROOT)])
 
 
 def find_call(part: str, name: str) -> Any:
     """Return a call of a part of the tables by name, or a training of a title."""
     title = frameworks.get("torchrl").trace_trainings().get(part)
     if title is not None:
-        return partial(refused, partial(_train, title.trainings[name], Ends, 0))
-    every_call = (option_variants.cases(s, 0, TABLES.names) for s in PARTS[part])
+        return partial(call_or_error, partial(_train_seeded, title.trainings[name], Ends, 0))
+    every_call = (option_variants.make_cases(s, 0, TABLES.names) for s in PARTS[part])
     return next(calls[name] for calls in every_call if name in calls)
 
 
@@ -260,7 +261,7 @@ def documented(flag: bool = False, number: float = 0.5, word: str = "one", none:
 def test_other_values_of_a_parameter_are_read_from_its_default_and_docstring():
     """A flag is flipped, numbers change, words are those of the docstring."""
     found = {
-        name: option_variants.values_of(documented, parameter)
+        name: option_variants.list_other_values(documented, parameter)
         for name, parameter in inspect.signature(documented).parameters.items()
     }
     assert found == {"flag": [True], "number": [0.3, 0.0], "word": ["three", "two"], "none": [2]}

@@ -19,8 +19,8 @@ def table() -> str:
     rows = []
     for row in commands.ROWS:
         _, example, *_ = (inspect.getdoc(row.load()) or "").split("\n\n")
-        rows.append(tables.row(row.line, f"`{example.splitlines()[0]}`"))
-    return "\n".join(["", *tables.head("question", "example"), *rows, "", ""])
+        rows.append(tables.markdown_row(row.line, f"`{example.splitlines()[0]}`"))
+    return "\n".join(["", *tables.markdown_head("question", "example"), *rows, "", ""])
 
 
 def test_the_page_says_what_the_help_says(request: pytest.FixtureRequest) -> None:

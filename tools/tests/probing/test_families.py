@@ -111,7 +111,7 @@ def test_a_probe_names_the_missing_object(adapter, id, words):
 def test_a_module_that_can_do_without_decides_itself(adapter):
     """An import within ``try`` fails as usual, so the fallback runs."""
     # something absent beside it makes all of the package be imported anew, leniently
-    with families._leniently(adapter):
+    with families._import_within_leniently(adapter):
         assert _load(adapter, "careful")["b.made"]({}) == 1.0
 
 
@@ -141,15 +141,15 @@ def test_a_family_that_is_no_python_is_named_with_its_line(adapter, tmp_path):
 
 def test_only_adapters_are_imported_leniently(adapter):
     """A failed import of the framework itself stays an error of the framework."""
-    with families._leniently(adapter), pytest.raises(ImportError):
+    with families._import_within_leniently(adapter), pytest.raises(ImportError):
         exec("from os import nothing_of_that_name", {"__name__": f"{adapter}_framework"})
 
 
 def test_an_absent_object_is_recognised(adapter):
     """An absent object has no instances, and is no answer."""
     gone = families.Absent("some.thing", ImportError("lost"))
-    assert families.absent(gone)
-    assert not families.absent(1)
+    assert families.is_absent(gone)
+    assert not families.is_absent(1)
     for use in (lambda: isinstance(1, gone), lambda: list(gone), lambda: 1 in gone):
         with pytest.raises(Unsupported, match="some.thing is not available: lost"):
             use()
@@ -169,7 +169,7 @@ import stable_baselines3
 from stable_baselines3.common import noise
 del stable_baselines3.DQN, noise.NormalActionNoise
 from rlregress.inside import probe_worker
-print(json.dumps(probe_worker.answers("sb3", json.loads(sys.argv[1]))))
+print(json.dumps(probe_worker.probe_adapter("sb3", json.loads(sys.argv[1]))))
 """
 
 
@@ -231,7 +231,9 @@ def _raise_here(inputs):
 def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, file):
     """The innermost frame is named, below the folder of its package, and so is whose code it is."""
     monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _make_adapter(probe))
-    reply = probe_worker.answers("some", {"some.detail": {}})["observed"]["some.detail library"]
+    reply = probe_worker.probe_adapter("some", {"some.detail": {}})["observed"][
+        "some.detail library"
+    ]
     assert reply["whose"] == error_origin
     assert reply["place"]["file"].endswith(file)
     assert reply["place"]["line"] > 0
@@ -241,7 +243,7 @@ def test_an_error_says_where_it_was_raised(monkeypatch, probe, error_origin, fil
 def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
     """Defaults are read cell by cell; trainings that cannot be listed keep nothing else back."""
     monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: _make_adapter(_raise_here))
-    reply = probe_worker.answers("some", {})
+    reply = probe_worker.probe_adapter("some", {})
     assert reply["defaults"] == {"ppo library": {"x": "0.5"}}
     assert reply["defaults_unread"] == {"sac library": "gone"}
     assert (reply["algorithms"], reply["algorithms_unread"]) == ([], "RuntimeError: no trainings")
@@ -261,7 +263,7 @@ def test_unreadable_parts_of_an_adapter_are_reported(monkeypatch):
 )
 def test_a_broken_module_differs_from_a_missing_one(error, expected):
     """A framework whose import fails has an error; its details are not reported as missing."""
-    assert families.broken(error, "some.thing") == expected
+    assert families.is_broken(error, "some.thing") == expected
     gone = families.Absent("some.thing", error)
     with pytest.raises(type(error) if expected else Unsupported):
         gone()

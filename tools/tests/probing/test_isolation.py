@@ -42,7 +42,7 @@ def observe_elsewhere(monkeypatch):
     """Return the observation of an upgrade in one of its environments."""
     adapter = SmallAdapter({"probes": lambda: {(STOCHASTIC, "library"): draw_numbers}}, version="1")
     monkeypatch.setattr(probe_worker.frameworks, "get", lambda name: adapter)
-    return probe_worker.answers("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
+    return probe_worker.probe_adapter("any", {STOCHASTIC: {}})["observed"][f"{STOCHASTIC} library"][
         "observed"
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rlregress.probing.scripted import Scripted, counting, end_after
+from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
 
 
 def play(environment, steps):
@@ -42,7 +42,7 @@ def test_a_reset_does_not_move_the_script():
 @pytest.mark.parametrize(("restarts", "after_reset"), [(False, 2.0), (True, 0.0)])
 def test_a_script_that_restarts_begins_again_with_every_reset(restarts, after_reset):
     """The steps are counted since the environment was made, or since its reset."""
-    environment = counting(9, restarts=restarts)
+    environment = make_counting_environment(9, restarts=restarts)
     environment.reset()
     environment.step(np.zeros(1))
     environment.step(np.zeros(1))
@@ -51,7 +51,7 @@ def test_a_script_that_restarts_begins_again_with_every_reset(restarts, after_re
 
 def test_an_end_comes_after_so_many_steps():
     """The second step of two is truncated, not terminated."""
-    rows = play(counting(2, truncated=end_after(2)), 4)
+    rows = play(make_counting_environment(2, truncated=end_after(2)), 4)
     assert [row[3:] for row in rows] == [(False, False), (False, True)] * 2
     assert [row[:2] for row in rows] == [([0.0], [1.0]), ([1.0], [2.0])] * 2
 

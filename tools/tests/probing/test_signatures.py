@@ -59,7 +59,7 @@ def _module(monkeypatch, **content):
     module = types.ModuleType(__name__)
     vars(module).update(content)
     monkeypatch.setitem(sys.modules, "some_users_call", module)
-    return signatures.signatures(["some_users_call"])
+    return signatures.read_signatures(["some_users_call"])
 
 
 def test_parameters_constants_and_keys_are_read(monkeypatch):
@@ -89,7 +89,7 @@ def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch, tmp_path)
     (tmp_path / "broken_here.py").write_text("import nowhere.to.be.found\n")
     monkeypatch.syspath_prepend(tmp_path)
     names = ["some.thing.gone", "broken_here", "some_users_call"]
-    read, unread = signatures.signatures(names)
+    read, unread = signatures.read_signatures(names)
     assert list(read) == [f"{__name__}.train"]
     assert unread == {"broken_here": "ModuleNotFoundError: No module named 'nowhere'"}
 
@@ -113,10 +113,10 @@ def test_a_module_that_cannot_be_imported_hides_no_others(monkeypatch, tmp_path)
 )
 def test_a_value_has_the_same_text_everywhere(value, text):
     """Functions and classes by their names, numbers as Python writes them, sets in order."""
-    assert signatures.text_of(value) == text
+    assert signatures.format_value(value) == text
 
 
 def test_no_text_holds_an_address():
     """An object without a text of its own is described by its class."""
-    assert "0x" not in signatures.text_of(object())
-    assert "0x" not in signatures.text_of({"a": (object(), lambda: None)})
+    assert "0x" not in signatures.format_value(object())
+    assert "0x" not in signatures.format_value({"a": (object(), lambda: None)})

@@ -121,8 +121,8 @@ def page(request, night, tmp_path, monkeypatch, command) -> Path:
             name="a_fault", file="a.py", old="x = 0.5 * y" * 9, new="x = 1.0",
             turns=(CRITIC_DETAIL,), finds="none",
         )  # fmt: skip
-        result = probe_server.result(fault, {CRITIC_DETAIL: {"library": "none"}})
-        both = (result, probe_server.result(fault, {}))
+        result = probe_server.make_result(fault, {CRITIC_DETAIL: {"library": "none"}})
+        both = (result, probe_server.make_result(fault, {}))
         rows = [faults_page.row(DETAILS, fault_result) for fault_result in both]
         path.write_text(faults_page.page(rows, "1 of 2 were seen", FACTS))
         return path

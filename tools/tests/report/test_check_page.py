@@ -334,7 +334,7 @@ def test_a_budget_that_is_not_judged_is_the_reason_why_nothing_is_decided():
     assert card.sentence == f"{first.upper()}{''.join(further)}."
     (step,) = card.steps
     assert step.command == "rlregress check --budget short --framework sb3"
-    assert "no returns are judged" in markdown_page.text(check_page.page(result))
+    assert "no returns are judged" in markdown_page.format_page(check_page.page(result))
 
 
 def test_no_error_rate_is_given_where_no_returns_were_judged():
@@ -343,7 +343,7 @@ def test_no_error_rate_is_given_where_no_returns_were_judged():
     page = stands_alone(check_page.page(result).html())
     assert "formulas hold" in page.texts("article", "card")[0]
     assert page.texts("footer") == [""]
-    assert "of such checks" not in markdown_page.text(check_page.page(result))
+    assert "of such checks" not in markdown_page.format_page(check_page.page(result))
 
 
 def test_earlier_nightly_runs_are_listed(night):

@@ -28,13 +28,13 @@ STORED = runs(190, 200, 210, first=0)
 def test_the_range_is_that_of_the_runs_that_were_judged():
     """The range covers stored runs and the first three new runs, in evaluation and training."""
     cell_runs = CellRuns(stored=STORED, new=runs(180, 195, 205, 900))
-    text, later = descriptive_text.lines(CELL, VERDICT, cell_runs)
+    text, later = descriptive_text.describe_distribution(CELL, VERDICT, cell_runs)
     assert text == ("descriptive: stored runs between 190 and 210, new runs between 180 and 205")
     assert later == (
         "not judged here: 1 later run, trained for other verdicts on this cell; the mean of all 4 "
         "is 370 (+85%)"
     )
-    training, _ = descriptive_text.lines(f"{CELL} training", VERDICT, cell_runs)
+    training, _ = descriptive_text.describe_distribution(f"{CELL} training", VERDICT, cell_runs)
     assert training.endswith("stored runs between 380 and 420, new runs between 360 and 410")
 
 
@@ -47,14 +47,16 @@ def test_the_range_is_that_of_the_runs_that_were_judged():
 )
 def test_failed_runs_are_reported_beside_the_range(returns, message):
     """They count as the worst return in the mean, which so may lie outside of the range."""
-    (line,) = descriptive_text.lines(CELL, VERDICT, CellRuns(stored=STORED, new=runs(*returns)))
+    (line,) = descriptive_text.describe_distribution(
+        CELL, VERDICT, CellRuns(stored=STORED, new=runs(*returns))
+    )
     assert f"stored runs between 190 and 210, {message} return of the environment)" in line
 
 
 def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
     """A run that failed counts as the worst in the mean above, and could not in this one."""
     cell_runs = CellRuns(stored=STORED, new=runs(180, 195, 205, math.nan, 200))
-    _, later = descriptive_text.lines(CELL, VERDICT, cell_runs)
+    _, later = descriptive_text.describe_distribution(CELL, VERDICT, cell_runs)
     assert later == "not judged here: 2 later runs, trained for other verdicts on this cell"
 
 
@@ -68,11 +70,16 @@ def test_the_mean_of_all_is_left_out_where_a_later_run_has_no_number():
 )
 def test_groups_and_published_bands_have_no_range(verdict):
     """A group has no runs of its own, and no runs are stored where a band judges."""
-    assert descriptive_text.lines(CELL, verdict, CellRuns(stored=STORED, new=runs(1, 2, 3))) == []
+    assert (
+        descriptive_text.describe_distribution(
+            CELL, verdict, CellRuns(stored=STORED, new=runs(1, 2, 3))
+        )
+        == []
+    )
 
 
 def test_runs_that_are_not_known_have_no_range():
     """Only the verdict's own description is shown."""
     fields = {**VERDICT, "improvement": 0.5, "stored_middle": 200.0, "new_middle": 201.0}
-    (line,) = descriptive_text.lines(CELL, fields, None)
+    (line,) = descriptive_text.describe_distribution(CELL, fields, None)
     assert line.startswith("descriptive: interquartile mean 200 -> 201; a new run is better")

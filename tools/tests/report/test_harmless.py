@@ -28,7 +28,7 @@ HOSTILE = st.lists(PIECES | st.text(max_size=3), max_size=12).map("".join)
 @example("::error::x", True)
 def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
     """No control character but tabs and ends of lines, and no command of a host of code."""
-    safe = harmless.terminal(text, "" if begins else ".")
+    safe = harmless.escape_for_terminal(text, "" if begins else ".")
     obeyed = [
         character
         for character in safe
@@ -45,19 +45,21 @@ def test_a_terminal_obeys_nothing(text: str, begins: bool) -> None:
 @given(HOSTILE)
 def test_colours_are_kept_where_they_are_wanted(text: str) -> None:
     """Colours of our library are kept; the text itself adds no escape sequence."""
-    safe = harmless.terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
+    safe = harmless.escape_for_terminal(f"\x1b[1;31m{text}\x1b[0m", colours=True)
     assert safe.startswith("\x1b[1;31m")
     assert "\x1b" not in re.sub("\x1b\\[[0-9;]*m", "", safe)
     for hidden in ("8", "30", "40", "1;30", "47;37", "38;5;0"):
-        assert "\x1b" not in harmless.terminal(f"\x1b[{hidden}mx", colours=True)
+        assert "\x1b" not in harmless.escape_for_terminal(f"\x1b[{hidden}mx", colours=True)
 
 
 def test_harmless_text_is_unchanged() -> None:
     """Accents, tables, arrows and a version are no escape sequences."""
     for text in ("sb3 2.9.2 -> 2.10", "│ Größe │ 3 × 4\n", "\tat 3:4::5", "a # [b]", ""):
-        assert harmless.terminal(text) == text
-        assert harmless.markdown(text) == text
-    assert harmless.markdown("- `a.py <class> X` and a@2.1") == "- `a.py <class> X` and a@2.1"
+        assert harmless.escape_for_terminal(text) == text
+        assert harmless.escape_markdown(text) == text
+    assert (
+        harmless.escape_markdown("- `a.py <class> X` and a@2.1") == "- `a.py <class> X` and a@2.1"
+    )
 
 
 @given(HOSTILE, HOSTILE, HOSTILE)
@@ -72,16 +74,16 @@ def test_markdown_obeys_nothing(name: str, failure: str, second_name: str) -> No
             "# Gate",
             f"- {name} and {second_name}",
             "",
-            *harmless.quoted(failure),
+            *harmless.quote_for_markdown(failure),
             "",
             f"| {name} | {second_name} |",
         ]
     )
-    safe = harmless.markdown(text)
+    safe = harmless.escape_markdown(text)
     # a job may print the page
     assert not re.search(r"##\w*\[|^\s*::", safe, re.MULTILINE)
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(safe)
-    outside = re.sub("`[^`]*`", "", harmless.markdown(name))
+    outside = re.sub("`[^`]*`", "", harmless.escape_markdown(name))
     assert not re.search(r"https?://|www\.", outside)
     inline = [inner for token in tokens for inner in token.children or ()]
     kinds = {token.type for token in (*tokens, *inline)}
@@ -96,7 +98,7 @@ def test_markdown_obeys_nothing(name: str, failure: str, second_name: str) -> No
 
 def test_markdown_leads_nowhere() -> None:
     """GitHub makes a link of an address, and of a reference that is defined elsewhere."""
-    safe = harmless.markdown(
+    safe = harmless.escape_markdown(
         "See https://x.org, www.x.org and [click][a], Jos\u00e9@team.\n\n[a]: http://x.org\n"
     )
     assert not re.search(r"://|www\.|\]\[|\]:|@", safe)
@@ -106,7 +108,7 @@ def test_markdown_leads_nowhere() -> None:
 @pytest.mark.parametrize("text", ["a\nb", "100%", "x::y,z", "a\x1b[2J\rb"])
 def test_a_workflow_command_ends_where_it_ends(text: str) -> None:
     """One line, whose text and properties end neither early nor late."""
-    line = harmless.workflow("error", {"file": text, "line": "3"}, text)
+    line = harmless.format_workflow_command("error", {"file": text, "line": "3"}, text)
     assert len(line.splitlines()) == 1
     assert line.isprintable()
     assert re.fullmatch(r"::error file=[^:,]*,line=3::.*", line)

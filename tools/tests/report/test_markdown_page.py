@@ -46,7 +46,7 @@ PARTS = {
 def text_of(*parts: object, cards: tuple[Card, ...] = ()) -> str:
     """Return the Markdown of a page with one section, as a file holds it."""
     page = Page(FACTS, cards, [Section("id", "a section", "a lead", parts)])
-    return harmless.markdown(markdown_page.text(page))
+    return harmless.escape_markdown(markdown_page.format_page(page))
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -75,7 +75,10 @@ def test_hidden_sentences_of_a_card_are_counted():
     """Page and Markdown have the first sentences of a list, and the number of the others."""
     card = Card("title", Badge("changed"), "", [f"piece {n}" for n in range(20)])
     page = Page(FACTS, [card], [])
-    for text, tail in ((page.html(), "and 14 more"), (markdown_page.text(page), "and 14 more, on")):
+    for text, tail in (
+        (page.html(), "and 14 more"),
+        (markdown_page.format_page(page), "and 14 more, on"),
+    ):
         assert ("piece 5" in text, "piece 6" in text, tail in text) == (True, False, True)
 
 

@@ -13,7 +13,7 @@ from rlregress.cli import window
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Crash
-from rlregress.model.upgrade_result import Calls, Culprits, OfScript
+from rlregress.model.upgrade_result import Calls, Culprits, ScriptResult
 from rlregress.report import screen, upgrade_text
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Badge, Card, Culprit, Facts, Step
@@ -60,7 +60,7 @@ def hostile(name):
                             calls=Calls(arguments=name, path=name, old=name, new=name)),),
     )  # fmt: skip
     crash = Crash(label="new", error=f"E: {name}", at=name, by=name, executed=None)
-    script = OfScript(held=replace(upgrades.traced(name), crash=crash))
+    script = ScriptResult(training=replace(upgrades.traced(name), crash=crash))
     parts = [replace(part, title=name)] * 6
     results = upgrades.upgrade(*parts, other_packages=entries, script=script)
     return replace(

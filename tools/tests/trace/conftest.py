@@ -61,7 +61,7 @@ def recorded(tmp_path, monkeypatch):
         threads = torch.get_num_threads()
         request = {"script": str(script), "arguments": [], "packages": [], "steps": 0, **job}
         try:
-            trace_worker.record({**request, "output": str(output)})
+            trace_worker.record_job({**request, "output": str(output)})
         finally:
             torch.set_num_threads(threads)
         if not job:

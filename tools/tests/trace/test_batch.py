@@ -42,7 +42,7 @@ def recorded(tmp_path_factory, warm_executable):
     path.write_text(json.dumps({"jobs": jobs}))
     runtime = Runtime("old", python=warm_executable)
     process = subprocess.run(
-        recording_processes.start("batch", runtime, path), env=runtime.environment(),
+        recording_processes.start_command("batch", runtime, path), env=runtime.environment(),
         capture_output=True, text=True,
     )  # fmt: skip
     return process, folder
@@ -94,7 +94,7 @@ def record(job):
     print("noise")
     open(job["output"], "w").close()
 
-batch.trace_worker.record, batch.PATIENCE, batch.prepare = record, 1, lambda job: None
+batch.trace_worker.record_job, batch.PATIENCE, batch.import_shared_modules = record, 1, lambda job: None
 sys.exit(batch.main(sys.argv[1:]))
 """
 

@@ -72,8 +72,8 @@ def module(tmp_path, monkeypatch):
 )
 def test_names_that_are_given_another_value(piece, expected):
     """Values that follow from another name count; assignments in functions and types do not."""
-    assert bindings.names(piece, (NEW, OLD)) == expected
-    assert not bindings.names(MODULE, ("X: int = 1\nY: int", "X: float = 1"))
+    assert bindings.find_names_with_other_values(piece, (NEW, OLD)) == expected
+    assert not bindings.find_names_with_other_values(MODULE, ("X: int = 1\nY: int", "X: float = 1"))
 
 
 def test_the_old_values_hold_for_a_while(module):
@@ -85,7 +85,7 @@ def test_the_old_values_hold_for_a_while(module):
     old_bindings = bindings.find_other_bindings(module, MODULE, (NEW, OLD))
     names = {"__defaults__", "__kwdefaults__", "_HIGH", "_MOST", "RANGE", "ROUND", "_GONE", "most"}
     assert {binding.name for binding in old_bindings} == names
-    with bindings.meanwhile(old_bindings):
+    with bindings.bind_temporarily(old_bindings):
         assert (module._HIGH, module.RANGE, module.ROUND, module._GONE) == (2, (-20, 2), "no", 7)
         assert (importing._MOST, importing._LOW, other._HIGH, module.Actor.most) == (2, -20, 4, 3)
         assert importing.limit() == 2
@@ -99,7 +99,7 @@ def test_attributes_of_classes_hold_for_a_while_too(module):
     old_bindings = bindings.find_other_bindings(module, f"{BODY}Actor", (NEW, OLD))
 
     def fail():
-        with bindings.meanwhile(old_bindings):
+        with bindings.bind_temporarily(old_bindings):
             assert module.Actor()._bound == 1.0
             raise KeyError
 
@@ -234,10 +234,14 @@ def test_a_value_that_is_reverted_restores_the_old_behaviour(case, import_text):
     modules = [import_text("old", old), import_text("new", new)]
     expected, observed = (repr(module.use()) for module in modules)
     assert expected != observed
-    piece = next(piece for piece in (MODULE, f"{BODY}A") if bindings.names(piece, (new, old)))
-    with bindings.meanwhile(bindings.find_other_bindings(modules[1], piece, (new, old))):
+    piece = next(
+        piece
+        for piece in (MODULE, f"{BODY}A")
+        if bindings.find_names_with_other_values(piece, (new, old))
+    )
+    with bindings.bind_temporarily(bindings.find_other_bindings(modules[1], piece, (new, old))):
         assert repr(modules[1].use()) == expected
-    with bindings.meanwhile(bindings.find_other_bindings(modules[1], piece, (new, new))):
+    with bindings.bind_temporarily(bindings.find_other_bindings(modules[1], piece, (new, new))):
         assert repr(modules[1].use()) == observed
     assert repr(modules[1].use()) == observed
 
@@ -250,7 +254,11 @@ def test_what_cannot_be_put_back_says_so(case, import_text):
     before = dict(vars(imported))
     texts = (text, text.replace(new, old))
     pieces = [MODULE, f"{BODY}A", f"{BODY}B"]
-    piece = next(changed_piece for changed_piece in pieces if bindings.names(changed_piece, texts))
+    piece = next(
+        changed_piece
+        for changed_piece in pieces
+        if bindings.find_names_with_other_values(changed_piece, texts)
+    )
     with pytest.raises(Misfit, match=why):
         bindings.find_other_bindings(imported, piece, texts)
     assert vars(imported) == before

@@ -13,7 +13,7 @@ from rlregress.inside import error_origin, events
 from rlregress.inside.error_origin import RECORDER, SUITE, TRACED, UNKNOWN
 from rlregress.inside.recorder import Recorder
 from rlregress.probing import framework_errors, toys
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 MODULE = """
 import copy
@@ -70,7 +70,7 @@ def origin(theirs, call, hooked=True):
     hooks = Recorder(places) if hooked else contextlib.nullcontext()
     with hooks, pytest.raises(Exception) as failed:  # noqa: PT011
         call()
-    return error_origin.origin(failed.value, places)
+    return error_origin.find_origin(failed.value, places)
 
 
 def test_the_innermost_frame_decides(theirs):
@@ -78,7 +78,9 @@ def test_the_innermost_frame_decides(theirs):
     assert origin(theirs, theirs.fails) == TRACED
     assert origin(theirs, lambda: theirs.calls(int, "x")) == TRACED
     assert origin(theirs, lambda: int("x"), hooked=False) == UNKNOWN
-    assert origin(theirs, lambda: theirs.calls(events.write, "/none/such", {}, [])) == RECORDER
+    assert (
+        origin(theirs, lambda: theirs.calls(events.write_trace, "/none/such", {}, [])) == RECORDER
+    )
     assert origin(theirs, lambda: theirs.calls(toys.Ends, False, "none")) == SUITE
 
 
@@ -145,7 +147,7 @@ def test_the_place_of_an_error_is_none_of_a_wrapper():
     """An error passed on by the suite's wrappers names their caller."""
 
     def wrapper():
-        return through(int, "x")
+        return call_through(int, "x")
 
     with pytest.raises(ValueError, match="x") as failed:
         wrapper()

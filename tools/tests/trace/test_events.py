@@ -15,20 +15,27 @@ import torch
 
 from rlregress.errors import UserError
 from rlregress.inside import events
-from rlregress.inside.events import Places, as_array, joined, part, parts_of, readable
+from rlregress.inside.events import (
+    Places,
+    as_array,
+    has_readable_numbers,
+    join_parts,
+    make_joint_part,
+    make_part,
+)
 from rlregress.trace import trace_reader
 
 
 def test_equal_bits_have_equal_digests():
     """The digest is that of type, shape and bits."""
     array = np.arange(6, dtype=np.float32)
-    assert part(array) == part(array.copy())
+    assert make_part(array) == make_part(array.copy())
     different = [
         torch.arange(6, dtype=torch.float32), array.astype(np.float64), array.reshape(2, 3),
         np.nextafter(array, 9), array.tolist(), tuple(array.tolist()), list(array),
     ]  # fmt: skip
-    assert len({part(x)[0] for x in [array, *different]}) == 8
-    assert part(1)[0] != part(1.0)[0] != part(True)[0] != part(np.float32(1))[0]
+    assert len({make_part(x)[0] for x in [array, *different]}) == 8
+    assert make_part(1)[0] != make_part(1.0)[0] != make_part(True)[0] != make_part(np.float32(1))[0]
 
 
 @pytest.mark.parametrize(
@@ -51,51 +58,51 @@ def test_equal_bits_have_equal_digests():
 )
 def test_types_are_named(value, types):
     """Python type, dtype, shape, device and layout, by name."""
-    assert events.types_of(value) == types
+    assert events.describe_types(value) == types
 
 
 def test_many_types_are_short_and_tell_the_last_one_apart():
     """A network of many layers has a digest in place of the names of all."""
     many = [np.zeros(n) for n in range(500)]
-    words = events.types_of(many)
+    words = events.describe_types(many)
     assert len(words) < 500
-    assert words != events.types_of([*many[:-1], many[-1].astype(np.float32)])
+    assert words != events.describe_types([*many[:-1], many[-1].astype(np.float32)])
 
 
 def test_the_numbers_of_a_part():
     """Norm and first values are those of the array, to nine digits."""
-    digest, norm, values, shadow, _, _ = part(np.array([3.0, 4.0, 0.0, 0.0, 0.0]))
+    digest, norm, values, shadow, _, _ = make_part(np.array([3.0, 4.0, 0.0, 0.0, 0.0]))
     assert len(digest) == 16
     assert (norm, values) == (5.0, [3.0, 4.0, 0.0, 0.0])
     assert shadow is not None
-    assert part(np.float64(1 / 3))[2] == [0.333333333]
+    assert make_part(np.float64(1 / 3))[2] == [0.333333333]
 
 
 def test_a_shadow_falls_alike_from_short_and_long_arrays():
     """The projections of an array do not depend on earlier ones."""
     array = np.linspace(1, 2, 50)
-    before = part(array)[3]
-    part(np.ones(100_000))
-    assert part(array)[3] == before
+    before = make_part(array)[3]
+    make_part(np.ones(100_000))
+    assert make_part(array)[3] == before
     # parameter by parameter is as one array
-    assert parts_of([array[:20], array[20:]])[3] == before
+    assert make_joint_part([array[:20], array[20:]])[3] == before
 
 
 def test_a_shadow_leaves_the_generators_alone():
     """Recording draws nothing from the training's generators."""
     np.random.seed(1)
     state = np.random.get_state()[1].copy()
-    part(np.ones(300_000))
+    make_part(np.ones(300_000))
     assert np.array_equal(np.random.get_state()[1], state)
 
 
 def test_what_is_no_number_has_a_digest_only():
     """Words are told apart by digest; a tree is the parts of its leaves."""
-    assert part("word")[1:] == [None, [], None, "", "str"]
-    assert part("word")[0] != part("words")[0]
+    assert make_part("word")[1:] == [None, [], None, "", "str"]
+    assert make_part("word")[0] != make_part("words")[0]
     tree = {"b": np.zeros(2), "a": (1.0, "word")}
-    assert part(tree)[0] == part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
-    assert part(tree)[0] != part({"a": (1.0, "word"), "b": np.ones(2)})[0]
+    assert make_part(tree)[0] == make_part({"a": (1.0, "word"), "b": np.zeros(2)})[0]
+    assert make_part(tree)[0] != make_part({"a": (1.0, "word"), "b": np.ones(2)})[0]
 
 
 @dataclasses.dataclass
@@ -117,8 +124,8 @@ class Held:
 )
 def test_all_numbers_of_an_object_are_told_apart(old, new):
     """Its words leave out none of its numbers, nor of their digits."""
-    assert part(old) == part(copy.deepcopy(old))
-    assert part(old)[0] != part(new)[0]
+    assert make_part(old) == make_part(copy.deepcopy(old))
+    assert make_part(old)[0] != make_part(new)[0]
 
 
 class Odd:
@@ -137,48 +144,48 @@ class Odd:
 
 def test_what_cannot_be_read_is_known_by_its_type():
     """No value makes the recorder fail; the same type is the same part, in any process."""
-    assert part(Odd()) == part(Odd())
+    assert make_part(Odd()) == make_part(Odd())
     assert bytes(as_array(Odd())).decode().startswith("unreadable ")
-    assert part(Odd()) != part(torch.nn.UninitializedParameter())
+    assert make_part(Odd()) != make_part(torch.nn.UninitializedParameter())
     # an object's place in memory is no value
-    assert part(object()) == part(object())
-    assert part([Odd(), object(), "word", None]) is not None
+    assert make_part(object()) == make_part(object())
+    assert make_part([Odd(), object(), "word", None]) is not None
 
 
 def test_tensors_of_all_kinds_are_read():
     """Sparse, small, complex and conjugate numbers are kept as they are."""
     dense = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
     for sparse in (dense.to_sparse(), dense.to_sparse_csr()):
-        assert part(sparse)[1:5] == part(dense)[1:5]
-    assert part(torch.tensor([1.5, 2.5], dtype=torch.bfloat16))[2] == [1.5, 2.5]
-    assert part(torch.tensor([1.5, 2.5], dtype=torch.float16))[2] == [1.5, 2.5]
+        assert make_part(sparse)[1:5] == make_part(dense)[1:5]
+    assert make_part(torch.tensor([1.5, 2.5], dtype=torch.bfloat16))[2] == [1.5, 2.5]
+    assert make_part(torch.tensor([1.5, 2.5], dtype=torch.float16))[2] == [1.5, 2.5]
     number = torch.tensor([1.0 + 2.0j])
-    assert part(number)[2] == [1.0, 2.0]
-    assert part(number.conj())[2] == [1.0, -2.0]
-    assert part(np.array([1.0 + 2.0j]))[2] == [1.0, 2.0]
+    assert make_part(number)[2] == [1.0, 2.0]
+    assert make_part(number.conj())[2] == [1.0, -2.0]
+    assert make_part(np.array([1.0 + 2.0j]))[2] == [1.0, 2.0]
 
 
 def test_tensors_without_numbers_are_not_readable():
     """On device meta there are none; in a tree one of them is enough."""
     empty = torch.ones(2, device="meta")
-    assert readable(torch.ones(2))
-    assert readable([torch.ones(2), 1.0, "word"])
-    assert not readable(empty)
-    assert not readable([torch.ones(2), (empty,)])
+    assert has_readable_numbers(torch.ones(2))
+    assert has_readable_numbers([torch.ones(2), 1.0, "word"])
+    assert not has_readable_numbers(empty)
+    assert not has_readable_numbers([torch.ones(2), (empty,)])
 
 
 def test_an_exchange_of_two_parts_shows():
     """Joined parts are weighed by their place."""
-    a, b = part(np.ones(9)), part(2 * np.ones(9))
-    assert joined([a, b])[0] != joined([b, a])[0]
-    assert joined([a, b])[3] != joined([b, a])[3]
+    a, b = make_part(np.ones(9)), make_part(2 * np.ones(9))
+    assert join_parts([a, b])[0] != join_parts([b, a])[0]
+    assert join_parts([a, b])[3] != join_parts([b, a])[3]
 
 
 def test_what_is_not_finite_is_kept(tmp_path):
     """NaN and infinity go through the file and come back."""
-    part_found = part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
+    part_found = make_part(np.array([np.nan, np.inf, 1.0, 2.0, 3.0]))
     event = {"kind": "backward", "name": "loss", "at": None, "parts": {"loss": part_found}}
-    events.write(str(tmp_path / "t"), {"failure": "", "seeded": [], "lines": {}}, [event])
+    events.write_trace(str(tmp_path / "t"), {"failure": "", "seeded": [], "lines": {}}, [event])
     (read,) = trace_reader.load(tmp_path / "t").events
     assert np.isnan(read.parts["loss"].values[0])
     assert read.parts["loss"].values[1] == np.inf
@@ -192,7 +199,7 @@ def test_places_are_below_their_root(tmp_path):
         path = tmp_path / file
         path.parent.mkdir(exist_ok=True)
         path.touch()
-        assert places.name(str(path)) == names.get(file)
+        assert places.path_below_root(str(path)) == names.get(file)
 
 
 def written(folder, text):
@@ -239,10 +246,10 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
     """A file that is cut, changed inside, of something else, or not there is named."""
     path = tmp_path / "whole"
     rows = [
-        {"kind": "draw", "name": "x", "at": None, "parts": {"value": part(np.random.rand(9))}}
+        {"kind": "draw", "name": "x", "at": None, "parts": {"value": make_part(np.random.rand(9))}}
         for _ in range(50)
     ]
-    events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, rows)
+    events.write_trace(str(path), {"failure": "", "seeded": [], "lines": {}}, rows)
     content = path.read_bytes()
     start, middle, end = content[:150], content[150:190], content[190:]
     turned = bytes(255 - byte for byte in middle)
@@ -257,15 +264,17 @@ def test_a_cut_or_overwritten_file_says_so(tmp_path):
 def test_an_interrupted_write_leaves_the_old_file(tmp_path):
     """A trace that cannot be written to its end does not take the place of the one before."""
     path = tmp_path / "t"
-    events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, [])
+    events.write_trace(str(path), {"failure": "", "seeded": [], "lines": {}}, [])
     with pytest.raises(TypeError):
-        events.write(str(path), {"failure": "x", "seeded": [], "lines": {}}, [{"parts": object()}])
+        events.write_trace(
+            str(path), {"failure": "x", "seeded": [], "lines": {}}, [{"parts": object()}]
+        )
     assert trace_reader.load(path).failure == ""
 
 
 def test_words_of_a_part_are_one_line(tmp_path):
     """An error of a framework may have several lines."""
-    parts = {"value": events.in_words(FORGED + "\x1b", events.RAISED)}
+    parts = {"value": events.make_word_part(FORGED + "\x1b", events.RAISED)}
     row = event_row(kind="output", **parts)
     (event,) = trace_reader.load(written(tmp_path, HEADER + row)).events
     assert event.error == f"{FORGED.replace(chr(10), ' ')} "

@@ -13,7 +13,7 @@ import gymnasium
 import pytest
 import torch
 
-from rlregress.inside.run_record import checksum
+from rlregress.inside.run_record import compute_checksum
 from rlregress.report import next_steps, traces_text
 from rlregress.source import parse_file
 from rlregress.trace import golden
@@ -53,16 +53,18 @@ def edited(path, **values):
     """Write other values into a golden file, and the checksum that fits them."""
     content = {**json.loads(path.read_text()), **values}
     content.pop("checksum")
-    path.write_text(json.dumps({**content, "checksum": checksum(content)}))
+    path.write_text(json.dumps({**content, "checksum": compute_checksum(content)}))
 
 
 def test_a_script_is_the_same_as_in_its_own_golden_file(golden_and_trace):
     """A golden file reports no difference from the trace that it was made of."""
     path, trace = golden_and_trace
-    result = golden.differences(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load(path), trace)
     assert result.is_same
     assert (result.versions, result.sources, result.seeds) == ({}, {}, {})
-    assert traces_text.golden_difference(result, trace)[0].startswith("same to the bit: 8 env")
+    assert traces_text.describe_golden_difference(result, trace)[0].startswith(
+        "same to the bit: 8 env"
+    )
     assert path.stat().st_size < 40_000
 
 
@@ -92,11 +94,11 @@ def test_a_changed_line_is_found(golden_and_trace, recorded, old, new, kind, fun
     """The first event that differs is named with its line, and is never called rounding."""
     path, original = golden_and_trace
     trace = recorded(changed((old, new)))
-    result = golden.differences(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load(path), trace)
     first = result.comparison.first
     assert (result.is_same, list(result.sources)) == (False, ["train.py"])
     assert (first.kind, first.old.function) == (kind, function)
-    text = "\n".join(traces_text.golden_difference(result, trace))
+    text = "\n".join(traces_text.describe_golden_difference(result, trace))
     assert f"differs at event {first.old.index + 1} of {len(original.events)}" in text
     assert first.old.place in text
     assert not re.search("rounding|close", text)
@@ -106,12 +108,12 @@ def test_values_are_shown_where_they_are_known(golden_and_trace, recorded):
     """An early event has both values; a later one the new, and the old at checkpoints."""
     path, _ = golden_and_trace
     early = recorded(changed(("reset(seed=3)", "reset(seed=4)")))
-    result = golden.differences(golden.load(path), early)
+    result = golden.compare_with_golden(golden.load(path), early)
     assert result.comparison.first.old.index < 20
-    assert "digest" not in "\n".join(traces_text.golden_difference(result, early))
+    assert "digest" not in "\n".join(traces_text.describe_golden_difference(result, early))
     late = recorded(changed(("* (1 - step / 40)", "* (1 - step / 40 + (step > 5))")))
-    result = golden.differences(golden.load(path), late)
-    text = traces_text.golden_difference(result, late)
+    result = golden.compare_with_golden(golden.load(path), late)
+    text = traces_text.describe_golden_difference(result, late)
     assert result.comparison.first.kind == "schedule"
     assert any("old: " in line and "learning_rate digest " in line for line in text)
     assert any(line.startswith("later, event ") and " -> " in line for line in text)
@@ -122,9 +124,9 @@ def test_events_that_change_nothing_are_no_difference(golden_and_trace, recorded
     path, _ = golden_and_trace
     extra_lines = "    torch.as_tensor(np.zeros(3))\n    optimizer = torch.optim.Adam"
     trace = recorded(changed(("    optimizer = torch.optim.Adam", extra_lines)))
-    result = golden.differences(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load(path), trace)
     assert result.is_same
-    text = traces_text.golden_difference(result, trace)
+    text = traces_text.describe_golden_difference(result, trace)
     assert any(line.startswith("only the new recording has 1 events") for line in text)
 
 
@@ -134,11 +136,13 @@ def test_a_training_that_ends_earlier_or_later_differs(golden_and_trace, recorde
     loaded = golden.load(path)
     for count in (6, 10):
         trace = recorded(changed(("range(8)", f"range({count})")))
-        assert not golden.differences(loaded, trace).is_same
+        assert not golden.compare_with_golden(loaded, trace).is_same
     failing = recorded(changed(("trained = main()", "trained = main()\nraise OSError('full')")))
-    result = golden.differences(loaded, failing)
+    result = golden.compare_with_golden(loaded, failing)
     assert not result.is_same
-    assert "ended in OSError: full" in "\n".join(traces_text.golden_difference(result, failing))
+    assert "ended in OSError: full" in "\n".join(
+        traces_text.describe_golden_difference(result, failing)
+    )
 
 
 @pytest.mark.nightly
@@ -154,7 +158,7 @@ def test_a_long_script_fits(recorded, tmp_path):
     loaded = golden.load(path)
     assert loaded.block > 1
     assert len(loaded.events) > 2000
-    assert golden.differences(loaded, trace).is_same
+    assert golden.compare_with_golden(loaded, trace).is_same
 
 
 def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch):
@@ -167,18 +171,18 @@ def test_a_late_difference_is_found_in_its_block(recorded, tmp_path, monkeypatch
     late = recorded(
         changed(("range(8)", "range(40)"), ("(1 - step / 40)", "(1 - step / 40 + (step > 36))"))
     )
-    result = golden.differences(loaded, late)
+    result = golden.compare_with_golden(loaded, late)
     decisive = [e for e in late.events if e.kind in golden._DECISIVE]
     changes = [n for n, e in enumerate(decisive) if e.kind == "optimizer"][37]
     assert result.comparison.verdict == "equal"
     assert result.block.start <= changes < result.block.stop
     assert result.block.stop - result.block.start == loaded.block
-    text = "\n".join(traces_text.golden_difference(result, late))
+    text = "\n".join(traces_text.describe_golden_difference(result, late))
     assert text.startswith(f"differs in steps and updates {result.block.start + 1} to ")
     # one step more or less at the end is in the last block, or after it
     for shorter in (replace(trace, events=trace.events[:-9]),
                   replace(trace, events=(*trace.events, *trace.events[-9:]))):  # fmt: skip
-        assert not golden.differences(loaded, shorter).is_same
+        assert not golden.compare_with_golden(loaded, shorter).is_same
 
 
 def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypatch):
@@ -194,7 +198,7 @@ def test_changed_functions_of_the_library_are_named(recorded, tmp_path, monkeypa
     monkeypatch.delitem(sys.modules, "learner")
     parse_file.cache_clear()
     trace = recorded(SCRIPT, packages=["learner"])
-    result = golden.differences(golden.load(path), trace)
+    result = golden.compare_with_golden(golden.load(path), trace)
     assert result.sources == {"learner/__init__.py": ["loss, lines 7 to 8"]}
     assert (result.comparison.first.kind, result.comparison.first.old.function) == ("loss", "main")
 
@@ -206,7 +210,9 @@ def test_packages_and_seeds_that_moved_are_named(golden_and_trace):
     del versions["gymnasium"]
     edited(path, versions={**versions, "torch": "1.13.1", "gone": "2.0"},
            seeds={"torch's generator": "5"})  # fmt: skip
-    text = traces_text.golden_difference(golden.differences(golden.load(path), trace), trace)
+    text = traces_text.describe_golden_difference(
+        golden.compare_with_golden(golden.load(path), trace), trace
+    )
     (packages,) = (line for line in text if line.startswith("changed packages: "))
     for moved in (f"torch 1.13.1 -> {torch.__version__}", "gone 2.0 -> not imported",
                   f"gymnasium not imported -> {gymnasium.__version__}"):  # fmt: skip
@@ -220,7 +226,7 @@ def test_what_moved_without_another_result_has_a_next_step(golden_and_trace):
 
     def step(**values):
         edited(path, **values)
-        result = golden.differences(golden.load(path), trace)
+        result = golden.compare_with_golden(golden.load(path), trace)
         assert result.is_same
         return next_steps.after_golden_difference(result, path, Path("train.py"), [])
 

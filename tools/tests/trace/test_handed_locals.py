@@ -155,7 +155,7 @@ def test_names_that_are_read_are_found_in_sources(tmp_path):
     script.parent.mkdir()
     script.write_text("def callback(given, _):\n    print(given['rewards'])\n")
     (script.parent / "beside.py").write_text("given.get('actions')")
-    result = handed_locals.names_read((str(tmp_path / "package"), str(script)))
+    result = handed_locals.find_names_read((str(tmp_path / "package"), str(script)))
     assert result == {
         "locals": {"dones", "env"}, "locals_": {"info"}, "": {"rewards", "actions"},
     }  # fmt: skip

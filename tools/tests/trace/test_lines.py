@@ -190,14 +190,14 @@ def _replace_tracer_of_new_threads(tracer=_ignore):
 
 
 SUSPENDED = """
-from rlregress.inside.events import untraced
+from rlregress.inside.events import suspend_tracer
 
 def hidden():
     return 1
 
 def outer(x):
     if x:
-        untraced(hidden)()
+        suspend_tracer(hidden)()
     return x
 """
 

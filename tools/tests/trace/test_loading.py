@@ -56,7 +56,7 @@ def test_what_a_script_loads_is_in_its_trace(package, tmp_path):
 def test_a_script_whose_working_folder_is_gone_reads_as_it_did(tmp_path):
     """Noting a file that is read never prevents reading it."""
     program = (
-        "import os, sys; from rlregress.inside import loading; loading.watch();"
+        "import os, sys; from rlregress.inside import loading; loading.watch_loading();"
         "os.chdir(sys.argv[1]); os.rmdir(sys.argv[1]); open('/dev/null').close()"
     )
     gone = tmp_path / "gone"
@@ -75,7 +75,9 @@ def test_what_is_loaded_before_the_fork_counts(tmp_path):
     path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
     runtime = Runtime("old")
     subprocess.run(
-        recording_processes.start("batch", runtime, path), env=runtime.environment(), check=True
+        recording_processes.start_command("batch", runtime, path),
+        env=runtime.environment(),
+        check=True,
     )
     header = trace_reader.load(tmp_path / "a2c.trace").header
     assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]

@@ -49,7 +49,7 @@ def mark(monkeypatch):
 )
 def test_what_a_command_leaves_behind_is_ended(mark, ending, status):
     """However the command ends, its status is that of the whole."""
-    ended = process_tree.run([sys.executable, "-c", _LEAVING + ending])
+    ended = process_tree.run_supervised([sys.executable, "-c", _LEAVING + ending])
     assert ended.returncode == status
     assert processes_with(mark) == []
 
@@ -61,15 +61,15 @@ def test_what_runs_is_ended_with_who_waits_for_it(mark, how):
     command = [sys.executable, "-c", waiting]
     if how == "time":
         with pytest.raises(subprocess.TimeoutExpired):
-            process_tree.run(command, timeout=0.5)
+            process_tree.run_supervised(command, timeout=0.5)
         return
     if how == "parent":
-        run = f"from rlregress.inside import process_tree; process_tree.run({command!r})"
+        run = f"from rlregress.inside import process_tree; process_tree.run_supervised({command!r})"
         command = [sys.executable, "-c", run]
     else:
-        command = process_tree.supervised(command)
+        command = process_tree.supervise_command(command)
     with (
-        process_tree.children_ended(),
+        process_tree.end_children(),
         subprocess.Popen(command, stdout=subprocess.PIPE) as process,
     ):
         assert process.stdout.readline()
@@ -88,7 +88,7 @@ def test_a_signal_reaches_the_command_once():
         "signal.signal(signal.SIGINT, lambda *_: print('got', flush=True))\n"
         "print('ready', flush=True); time.sleep(0.2); time.sleep(0.2)\n"
     )
-    command = process_tree.supervised([sys.executable, "-c", counting])
+    command = process_tree.supervise_command([sys.executable, "-c", counting])
     for options in ({}, {"process_group": 0}):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
             assert process.stdout.readline() == "ready\n"
@@ -108,7 +108,7 @@ def test_workers_of_a_training_that_is_left_end_with_it(mark, tmp_path):
     child = os.fork()
     if not child:
         os.dup2(writing, 1)
-        batch.forked(jobs, train)
+        batch.fork_trainings(jobs, train)
         # the process of the batch goes on, for the next training
         os.write(writing, str(len(processes_with(mark))).encode())
         os._exit(0)
@@ -121,7 +121,7 @@ def test_workers_of_a_training_that_is_left_end_with_it(mark, tmp_path):
 def test_what_was_there_before_goes_on():
     """A process that was started by somebody else is not ended with the block."""
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as bystander:
-        with process_tree.children_ended():
+        with process_tree.end_children():
             pass
         assert bystander.poll() is None
         bystander.kill()
@@ -151,13 +151,13 @@ def test_no_wait_goes_beyond_the_deadline(mark):
     """One that is called raises, one that is followed ends, and none starts after it."""
     command = [sys.executable, "-c", _LEAVING + "print('one', flush=True); time.sleep(600)"]
     begun, lines = time.time(), []
-    with child_processes.limited(child_processes.Deadline(3 / 60, begun)):
-        child_processes.follow(command, os.environ, None, lines.append)
+    with child_processes.limit_processes(child_processes.Deadline(3 / 60, begun)):
+        child_processes.run_line_by_line(command, os.environ, None, lines.append)
         assert (lines, 2 < time.time() - begun < 10) == (["one"], True)
         with pytest.raises(child_processes.OutOfTime, match="--minutes 0.05 were over"):
-            child_processes.call(command, os.environ, None)
+            child_processes.run_command(command, os.environ, None)
     with pytest.raises(child_processes.OutOfTime):
-        child_processes.call(command, os.environ, None, until=time.time() + 1)
+        child_processes.run_command(command, os.environ, None, until=time.time() + 1)
 
 
 @pytest.mark.parametrize("name", ["rlregress-99999999", "rlregress-99999999-baseline"])
@@ -166,8 +166,8 @@ def test_a_folder_of_the_user_stays(tmp_path, name):
     folder = tmp_path / name
     folder.mkdir()
     environment = {**os.environ, "TMPDIR": str(folder)}
-    assert process_tree.run([sys.executable, "-c", ""], env=environment).returncode == 0
-    command = process_tree.supervised([sys.executable, "-c", _TEMPORARY])
+    assert process_tree.run_supervised([sys.executable, "-c", ""], env=environment).returncode == 0
+    command = process_tree.supervise_command([sys.executable, "-c", _TEMPORARY])
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert ran.stdout.startswith(f"{folder}/")
     assert list(tmp_path.iterdir()) == [folder]
@@ -177,7 +177,7 @@ def test_a_folder_of_the_user_stays(tmp_path, name):
 def test_what_a_command_hands_on_has_no_folder_that_ends_with_it(tmp_path):
     """A job of Slurm has the variables of the command, and goes on after it."""
     environment = {**os.environ, "TMPDIR": str(tmp_path), "AGAIN": "1"}
-    done = process_tree.run(
+    done = process_tree.run_supervised(
         [sys.executable, "-c", _TEMPORARY], stdout=subprocess.PIPE, env=environment
     )
     folder, *handed_on = done.stdout.split()
@@ -190,7 +190,7 @@ def test_what_a_command_hands_on_has_no_folder_that_ends_with_it(tmp_path):
 _TEMPORARY = """
 import os, sys, tempfile
 from rlregress.inside import process_tree
-with process_tree.temporary_folder() as folder:
+with process_tree.own_temporary_files() as folder:
     if os.environ.pop("AGAIN", ""):
         os.environ["TMPDIR"] = folder
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -260,7 +260,7 @@ def test_other_keys_of_a_loss_are_a_difference_of_their_own():
     comparison = compare(old, new)
     assert comparison.verdict == "diverged"
     assert (comparison.first.kind, comparison.first.part) == ("interface", "values")
-    text = "\n".join(explain.comparison(comparison, old, new))
+    text = "\n".join(explain.describe_comparison(comparison, old, new))
     words = "loss: float64 tensor scalar where the old version has float32 tensor scalar"
     assert f"first difference (interface): {words}" in text
 
@@ -274,7 +274,7 @@ def test_other_keys_hide_no_other_numbers():
     comparison = compare(old, new)
     assert (comparison.first.kind, comparison.equal) == ("loss", 1)
     assert comparison.interface is not None
-    assert "also (interface)" in "\n".join(explain.comparison(comparison, old, new))
+    assert "also (interface)" in "\n".join(explain.describe_comparison(comparison, old, new))
 
 
 def test_other_values_of_a_loss_with_the_same_keys_are_numbers():
@@ -335,5 +335,5 @@ def test_losses_of_different_networks_are_told_apart():
     old, new = trace(0.0), trace(1.0)
     comparison = compare(old, new)
     assert [(g.optimizer, g.gaps) for g in comparison.growth] == [("0", (0.5,)), ("1", (0.0,))]
-    lines = explain.comparison(comparison, old, new)
+    lines = explain.describe_comparison(comparison, old, new)
     assert "  f.py:4 in train, before optimiser 0 steps: 0.5 first (1 losses)" in lines

@@ -472,10 +472,10 @@ def test_what_is_written_in_c_is_copied_by_itself_or_shared():
     """A simulation has numbers that no attribute shows."""
     mujoco = pytest.importorskip("mujoco")
     model = mujoco.MjModel.from_xml_string(_FREE)
-    copied = Copies({"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}).make()
+    copied = Copies({"m": model, "d": mujoco.MjData(model), "i": itertools.count(3)}).make_copy()
     assert (copied["m"].nq, copied["d"].qpos.tolist()) == (7, [0, 0, 0, 1, 0, 0, 0])
     assert next(copied["i"]) == 3
-    queue = Copies(collections.deque([1.0], maxlen=2)).make()
+    queue = Copies(collections.deque([1.0], maxlen=2)).make_copy()
     assert (list(queue), queue.maxlen) == ([1.0], 2)
 
 

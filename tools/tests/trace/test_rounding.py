@@ -80,7 +80,7 @@ def test_what_no_copy_reaches_is_counted_as_not_compared(losses, copies, not_com
     comparison = replace(compare(OLD, new), verdict="diverged")
     measured = rounding.measure_rounding(comparison, OLD, new, copies)
     assert (measured.verdict, measured.not_compared) == ("close", not_compared)
-    words = "\n".join(explain.comparison(measured, OLD, new))
+    words = "\n".join(explain.describe_comparison(measured, OLD, new))
     assert (f"the last {not_compared} are not compared" in words) == bool(not_compared)
 
 
@@ -179,7 +179,7 @@ def test_copies_of_a_training_tell_a_rewrite_from_a_fault(tmp_path):
         folder.mkdir()
         recorder, _ = recorded_here(text, folder, **options)
         path = folder / "trace"
-        events.write(str(path), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
+        events.write_trace(str(path), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
         return load(path)
 
     old, rewritten, wrong = (

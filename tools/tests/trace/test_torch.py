@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rlregress.inside.events import Places, part
+from rlregress.inside.events import Places, make_part
 from rlregress.inside.recorder import Recorder
 from rlregress.trace import recording_processes
 
@@ -44,7 +44,7 @@ def test_transformed_functions_are_left_alone(tmp_path):
     exec(text, untraced)
     for name in ("moved", "slope", "drawn"):
         assert torch.equal(names[name], untraced[name])
-    assert recorder.events[-1]["parts"]["value"] == part(names["drawn"])
+    assert recorder.events[-1]["parts"]["value"] == make_part(names["drawn"])
 
 
 def test_functions_compiled_by_jit_mean_the_original(tmp_path):
@@ -100,6 +100,6 @@ def test_sparse_gradients_are_recorded(tmp_path):
     recorder, names = recorded_here(text, tmp_path)
     (step,) = [e for e in recorder.events if e["kind"] == "optimizer"]
     gradient = names["table"].weight.grad
-    assert step["parts"]["gradient"][1:5] == part(gradient.to_dense())[1:5]
+    assert step["parts"]["gradient"][1:5] == make_part(gradient.to_dense())[1:5]
     assert step["parts"]["gradient"][5] == "float32 tensor 5x3 torch.sparse_coo"
     assert step["parts"]["gradient"][1] == pytest.approx(6**0.5)

@@ -27,7 +27,9 @@ def traced(folder, text, name="a"):
     inner = folder / name
     inner.mkdir()
     recorder, _ = recorded_here(text, inner)
-    events.write(str(inner / "trace"), {"failure": "", "seeded": [], "lines": {}}, recorder.events)
+    events.write_trace(
+        str(inner / "trace"), {"failure": "", "seeded": [], "lines": {}}, recorder.events
+    )
     return trace_reader.load(inner / "trace")
 
 
@@ -89,7 +91,7 @@ def test_a_doubled_loss_has_the_ratio_two(tmp_path):
     new = traced(tmp_path, changed((".mean()\n", ".mean() * 2\n")), "b")
     comparison = compare(old, new)
     assert comparison.first.ratio == pytest.approx(2.0)
-    text = "\n".join(explain.comparison(comparison, old, new))
+    text = "\n".join(explain.describe_comparison(comparison, old, new))
     assert "first difference (loss)" in text
     assert "new / old: x2" in text
     assert "here.py:" in text
@@ -231,7 +233,7 @@ def test_an_exchange_deep_in_an_array_is_no_rounding():
     array = np.arange(1.0, 101.0)
     exchanged = array.copy()
     exchanged[[60, 80]] = exchanged[[80, 60]]
-    old, new = (trace_reader.part_of(*events.part(x)) for x in (array, exchanged))
+    old, new = (trace_reader.make_part(*events.make_part(x)) for x in (array, exchanged))
     assert difference(old, new) > 1e-2
 
 
@@ -286,7 +288,7 @@ def test_another_type_is_the_first_difference_whatever_the_numbers(number):
     first = comparison.first
     assert (first.kind, first.part, first.ratio) == ("interface", "loss", None)
     assert (comparison.numbers is not None) == (number == 1.005)
-    (title, old, new, *_) = explain.divergence(comparison.first)
+    (title, old, new, *_) = explain.describe_divergence(comparison.first)
     words = "float64 array 3 where the old version has uint8 array 3"
     assert title == f"first difference (interface): {words}"
     assert old.endswith("loss uint8 array 3")
@@ -313,7 +315,7 @@ def test_another_type_is_never_rounding(letter, kind):
     comparison = compare(retype(old, 2, "float32 array 3"), retype(new, 2, "float64 array 3"))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == kind
-    assert "float64 array 3 where" in explain.divergence(comparison.first)[0]
+    assert "float64 array 3 where" in explain.describe_divergence(comparison.first)[0]
 
 
 @pytest.mark.parametrize(
@@ -400,7 +402,7 @@ def test_an_answer_of_one_version_only_is_a_difference(old_names, new_names, exp
     first = comparison.first
     assert (comparison.verdict, first.kind, first.part) == ("diverged", "interface", "")
     assert tuple(event and event.name for event in (first.old, first.new)) == expected_names
-    text = " ".join(explain.comparison(comparison, old, new))
+    text = " ".join(explain.describe_comparison(comparison, old, new))
     assert "nothing of that name" in text or all(expected_names)
     # what code of the framework hands to another is no answer
     inner = (trace_outputs(*names, file="f.py") for names in (old_names, new_names))
@@ -440,7 +442,7 @@ def test_a_generated_call_of_one_version_only_is_no_difference(first, second, ve
         # it is reported: the reader can tell how much was not compared
         one_sided = {e.name for e in old.events} ^ {e.name for e in new.events}
         assert {event.name for _, event in comparison.extra} == one_sided
-        text = " ".join(explain.comparison(comparison, old, new))
+        text = " ".join(explain.describe_comparison(comparison, old, new))
         assert all(f"only the {label} version has" in text for label, _ in comparison.extra)
 
 
@@ -457,7 +459,7 @@ def test_a_part_of_one_version_only_is_a_difference(kind):
     ):
         comparison = compare(old, new)
         assert (comparison.verdict, comparison.first.part) == ("diverged", "second")
-        lines = [line for line in explain.divergence(comparison.first) if "second" in line]
+        lines = [line for line in explain.describe_divergence(comparison.first) if "second" in line]
         assert [line.rpartition(" ")[2] for line in lines] == values
 
 
@@ -492,7 +494,7 @@ def explain_difference(kind, file, old, new):
         named = {"value ": part(value), "value a": part(value)}
         return small_traces.trace(event(kind, "policy", file=file, parts=parts, named=named))
 
-    return explain.divergence(compare(trace(old), trace(new)).first)
+    return explain.describe_divergence(compare(trace(old), trace(new)).first)
 
 
 @pytest.mark.parametrize("values", [("evaluates on", "trains on"), (1.0, 0.0), ("int", "float")])
@@ -540,7 +542,7 @@ def test_networks_that_end_otherwise_are_a_divergence():
     comparison = compare(build_trace("bof", [0, 1, 2]), build_trace("bof", [0, 1, 3]))
     assert comparison.verdict == "diverged"
     assert comparison.first.kind == "parameters"
-    title = explain.divergence(comparison.first)[0]
+    title = explain.describe_divergence(comparison.first)[0]
     assert "the networks end with other parameters or buffers" in title
 
 
@@ -564,7 +566,7 @@ def test_what_is_not_controlled_is_named(kind, number, source):
     first, second = build_trace(kind, [1]), build_trace(kind, [number])
     repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
     assert not repeated.repeats
-    text = "\n".join(repeated.lines())
+    text = "\n".join(repeated.describe_repetition())
     assert f"the training does not repeat itself, because of {source}" in text
 
 
@@ -623,7 +625,7 @@ def test_what_is_logged_is_compared_by_itself(tmp_path, loss, more, verdict):
     if comparison.first is not None:
         listed = comparison.first.new
         assert listed.function == "main"
-        assert "logged" in "\n".join(explain.divergence(comparison.first))
+        assert "logged" in "\n".join(explain.describe_divergence(comparison.first))
 
 
 def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
@@ -645,7 +647,7 @@ def test_a_training_that_differs_differs_in_more_than_its_logs(tmp_path):
 def test_the_reason_is_said_and_not_what_follows_from_it(tmp_path, old, new, message):
     """A shape is no other value, and another seed is no effect of an action."""
     comparison = compared(tmp_path, (old, new))
-    assert message in explain.divergence(comparison.first)[0]
+    assert message in explain.describe_divergence(comparison.first)[0]
 
 
 PAIR = """
@@ -701,4 +703,4 @@ def test_a_loss_is_blamed_only_if_its_targets_are_the_same(tmp_path, factor, los
     assert (comparison.first.old.kind == "module") is (kind == "computation")
     assert all(before.index < comparison.first.old.index for before in comparison.first.before)
     same = "everything recorded before it is the same"
-    assert same in explain.divergence(comparison.first)[0]
+    assert same in explain.describe_divergence(comparison.first)[0]

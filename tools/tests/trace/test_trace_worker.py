@@ -58,7 +58,7 @@ def test_a_script_that_crashes_keeps_what_was_recorded(recorded):
     assert cut.count("optimizer") == 5
     comparison = compare(full_trace, cut)
     assert (comparison.verdict, comparison.first.new) == ("diverged", None)
-    assert "  new: the trace has ended" in explain.comparison(comparison, full_trace, cut)
+    assert "  new: the trace has ended" in explain.describe_comparison(comparison, full_trace, cut)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_script_that_draws_its_own_seed(recorded):
     first, second = recorded(text, "a"), recorded(text, "b")
     repeated = Repeated(trace=first, with_itself=compare(first, second), repetition=second)
     expected = "seeded by the tracer, not by the script: NumPy's generator"
-    assert repeated.lines() == [expected]
+    assert repeated.describe_repetition() == [expected]
     assert recorded(TRAINING).header["seeded"] == []
 
 
@@ -131,7 +131,7 @@ def test_the_last_words_of_a_process():
     for output, last in (
         ("", "nothing was said"), ("loading\nkilled\n", "killed"), (error, "ValueError: no"),
     ):  # fmt: skip
-        assert child_processes.last_words(output) == last
+        assert child_processes.last_message(output) == last
 
 
 def test_a_job_is_in_the_header(recorded):
@@ -203,5 +203,5 @@ def test_a_script_is_compiled_as_python_would(tmp_path, monkeypatch, source):
     monkeypatch.setattr(sys, "argv", [])
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
-    trace_worker._script({"script": str(path)})(None)
+    trace_worker._make_script_runner({"script": str(path)})(None)
     assert sys.modules["__main__"].word == "\xe4"

@@ -32,7 +32,7 @@ def test_a_training_reaches_what_happens_rarely(tmp_path, adapter):
     """Every kind of end, several environments, delayed targets and policies; rare lines."""
     titles = [name for name in adapter.trace_trainings() if " " not in name]
     trainings = [compared_trainings.make_built_in(adapter, name) for name in titles]
-    recorded = runtimes.recorded(trainings, Runtime("old"), tmp_path, lines=[list(FULL[:2])])
+    recorded = runtimes.load_or_record(trainings, Runtime("old"), tmp_path, lines=[list(FULL[:2])])
     assert len(recorded) == len(trainings) >= 3
     for algorithm, trace in recorded.items():
         assert trace.failure == "", algorithm

@@ -39,7 +39,7 @@ def recorded(script, folder):
     path.write_text(json.dumps({**job, "output": str(output)}))
     runtime = Runtime("old")
     process = subprocess.run(
-        recording_processes.start("trace_worker", runtime, path),
+        recording_processes.start_command("trace_worker", runtime, path),
         cwd=folder, env=runtime.environment(), capture_output=True, text=True,
     )  # fmt: skip
     assert not process.returncode, process.stderr

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from rlregress.inside import leaves, values_read
-from rlregress.inside.calls import Capture, Examiner, _all_read
+from rlregress.inside.calls import Capture, Examiner, _list_names_read
 from rlregress.inside.events import Places
 from rlregress.inside.repeat import Call, Code
 from tools.tests.nightly import every
@@ -34,9 +34,9 @@ def examined(old, new, seconds=5.0, lines=range(1000), **arguments):
     codes = []
     for function in (old, new):
         text, first = function.__dict__.get("text", TEXT), function.__code__.co_firstlineno
-        differing = values_read.statements(text, first, {first + line for line in lines})
+        differing = values_read.list_statements(text, first, {first + line for line in lines})
         codes.append(Code(function, differing=differing))
-    read = _all_read(old.__code__, arguments)
+    read = _list_names_read(old.__code__, arguments)
     return Call(*codes, arguments, read, read, old.__globals__, lambda _: None).examine(seconds)
 
 
@@ -193,11 +193,11 @@ def test_repetitions_count_that_change_what_the_lines_read(line, function, touch
 def test_what_a_line_reads_counts_if_the_repetition_changed_it():
     """A line that reads nothing need only run; a time is read anew by each repetition."""
     before = {(0, 0): ([(None,)], 1)}
-    assert values_read.changed([before], [before], [before])
-    assert not values_read.changed([{}], [{}], [{}])
+    assert values_read.have_values_changed([before], [before], [before])
+    assert not values_read.have_values_changed([{}], [{}], [{}])
     times = [{(0, 0): ([(str(n),)], 1)} for n in range(3)]
-    assert not values_read.changed(*[[first] for first in times])
-    assert values_read.changed([times[0]], [times[0]], [times[1]])
+    assert not values_read.have_values_changed(*[[first] for first in times])
+    assert values_read.have_values_changed([times[0]], [times[0]], [times[1]])
 
 
 MODES = """
@@ -306,7 +306,7 @@ def test_parameters_without_numbers_do_not_keep_others_from_being_changed():
     versions = scale_by("owner.buffer"), scale_by("1.0")
     result = examined(*versions, owner=module, x=torch.rand(2) + 1)
     assert "owner" in result["differs"]["arguments"]
-    leaves.changed(module, lambda part: part * 2)
+    leaves.change_numbers(module, lambda part: part * 2)
     assert module.buffer == 2
 
 
@@ -316,7 +316,7 @@ def test_long_sequences_are_compared_at_every_position():
         items = [make(n) for n in range(2000)]
         changed = list(items)
         changed[999] = make(-1)
-        first, another = leaves.described(items, "x"), leaves.described(changed, "x")
+        first, another = leaves.describe_leaves(items, "x"), leaves.describe_leaves(changed, "x")
         assert any(not np.array_equal(first[path][1], another[path][1]) for path in first)
 
 

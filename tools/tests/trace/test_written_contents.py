@@ -19,12 +19,12 @@ from rlregress.model.recorded_traces import Part, difference
 
 def items(name, content):
     """Name of an item -> its leaf."""
-    return dict(written_contents.items(name, content))
+    return dict(written_contents.list_items(name, content))
 
 
 def make_part(text):
     """Return the part of a text, as a reader has it."""
-    digest, norm, values, shadow, shown, _ = written_contents._words_part(text)
+    digest, norm, values, shadow, shown, _ = written_contents._make_words_part(text)
     return Part(digest=digest, norm=norm, values=tuple(values), shadow=tuple(shadow or ()),
                 text=shown)  # fmt: skip
 
@@ -76,9 +76,9 @@ def packed(*, save=torch.save, **entries):
 )
 def test_what_no_two_runs_have_in_common_is_masked(old, new, is_masked):
     """Times, folders, addresses, random names, warnings and progress bars, and no results."""
-    written_contents.folders.cache_clear()
+    written_contents.list_folder_masks.cache_clear()
     old, new = old.replace("\\n", "\n"), new.replace("\\n", "\n")
-    assert (written_contents.masked(old) == written_contents.masked(new)) == is_masked
+    assert (written_contents.mask_text(old) == written_contents.mask_text(new)) == is_masked
 
 
 def test_a_table_is_compared_cell_by_cell_with_its_quotes():
@@ -127,7 +127,7 @@ def test_arrays_tensors_and_pickles_are_compared_by_their_values():
         leaves = items(name, content)
         assert leaves[path][0] == kind, name
         assert leaves[path][1].tolist() == [0, 1, 2, 3]
-    parts = written_contents.parts_of(iter([("a", ("float32", np.float32([1.5])))]))
+    parts = written_contents.make_parts(iter([("a", ("float32", np.float32([1.5])))]))
     assert parts["a"][5].startswith("float32")
 
 

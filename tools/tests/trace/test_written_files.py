@@ -15,7 +15,7 @@ import torch
 
 from rlregress.inside.written_files import WrittenFiles
 from rlregress.model.recorded_traces import LOST
-from rlregress.trace.trace_comparison import compare, without_unsteady
+from rlregress.trace.trace_comparison import compare, mark_unsteady
 
 from ..upgrade import small_traces
 from ..upgrade.small_traces import event, part
@@ -195,7 +195,7 @@ def trace(**files):
 
 def steady(first, second):
     """A trace that was recorded again, as its file would keep it."""
-    kept = without_unsteady(first, second)
+    kept = mark_unsteady(first, second)
     return replace(kept, header=json.loads(json.dumps(dict(kept.header))))
 
 

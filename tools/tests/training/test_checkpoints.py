@@ -63,8 +63,8 @@ def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: N
             # as a process that begins has it: nothing of what the one that it was forked from drew
             torch.manual_seed(0)
             np.random.seed(0)
-            content = worker.run(job, folder / "record.progress", checkpoint_path)
-            run_record.write(folder / "record.json", content)
+            content = worker.train_job(job, folder / "record.progress", checkpoint_path)
+            run_record.write_record(folder / "record.json", content)
         except BaseException:
             traceback.print_exc(file=sys.__stderr__)
             os._exit(1)
@@ -77,14 +77,14 @@ def train_part(job, checkpoint_path, attempt="1", stop_after=0, before=lambda: N
 
 
 def _stop_after(steps: int) -> None:
-    count = episodes.Episodes._step
+    count = episodes.Episodes._count_step
 
     def count_step(self, episode) -> None:
         count(self, episode)
         if self._steps == steps:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    episodes.Episodes._step = count_step  # type: ignore[method-assign]
+    episodes.Episodes._count_step = count_step  # type: ignore[method-assign]
 
 
 def require_finished(content: dict[str, Any] | int) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_a_continued_run_is_the_uninterrupted_one(tmp_path, framework_name, algo
     for number, steps in enumerate(stops):
         assert train_part(job, checkpoint_path, f"{number}", steps) == signal.SIGTERM
     continued = require_finished(train_part(job, checkpoint_path, "last"))
-    assert run_record.outcome(continued) == run_record.outcome(uninterrupted)
+    assert run_record.drop_circumstances(continued) == run_record.drop_circumstances(uninterrupted)
     came_about = continued["attempt"]["continued"]
     assert [continuation["attempt"] for continuation in came_about] == ["0", "1", "2"]
     # a loop is whole after a rollout, or what is collected between two updates
@@ -185,7 +185,7 @@ def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
     """Control: without any one part of its state a continued run has another record."""
     job, checkpoint_path, uninterrupted = interrupted
     shutil.copy(checkpoint_path, tmp_path / "checkpoint")
-    load = pickled.load
+    load = pickled.load_objects
 
     def without(file):
         everything = load(file)
@@ -193,16 +193,16 @@ def test_a_forgotten_part_changes_the_record(tmp_path, interrupted, forgotten):
         return everything
 
     def seed() -> None:
-        pickled.load = without
+        pickled.load_objects = without
 
     continued = require_finished(train_part(job, tmp_path / "checkpoint", before=seed))
-    same = run_record.outcome(continued) == run_record.outcome(uninterrupted)
+    same = run_record.drop_circumstances(continued) == run_record.drop_circumstances(uninterrupted)
     assert same == (forgotten == "nothing")
 
 
 def sealed(folder: Path, head: bytes, everything: Any) -> bytes:
     """Return a checkpoint with this head, that holds something and has the right checksum."""
-    checkpoint.write(folder / "made", folder / "draft", json.loads(head), everything)
+    checkpoint.write_checkpoint(folder / "made", folder / "draft", json.loads(head), everything)
     return (folder / "made").read_bytes()
 
 
@@ -212,7 +212,7 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
     copy_path = tmp_path / "cell" / "checkpoint"
     copy_path.parent.mkdir()
     shutil.copy(checkpoint_path, copy_path)
-    expected_head = checkpoint.head(checkpoint_path)
+    expected_head = checkpoint.read_head(checkpoint_path)
     me, mine = os.getuid(), os.getegid()
     #: mode, owner and group of the file, of its folder, of the store -> what is said of it
     own, shared, them = (0o755, me, mine), (0o2775, me, mine), 4321
@@ -243,13 +243,13 @@ def test_a_checkpoint_of_somebody_else_is_not_read(tmp_path, interrupted, monkey
             os.chown(path, owner, group)
             path.chmod(mode)
         if not text:
-            assert checkpoint.read(copy_path, expected_head) is not None
+            assert checkpoint.read_checkpoint(copy_path, expected_head) is not None
             continue
         with pytest.raises(checkpoint.UntrustedCheckpoint, match=f"{text}.*--trust-pickle"):
-            checkpoint.read(copy_path, expected_head)
+            checkpoint.read_checkpoint(copy_path, expected_head)
         assert copy_path.exists()
         monkeypatch.setenv(checkpoint.TRUST, "1")
-        assert checkpoint.read(copy_path, expected_head) is not None
+        assert checkpoint.read_checkpoint(copy_path, expected_head) is not None
         monkeypatch.delenv(checkpoint.TRUST)
 
 
@@ -271,13 +271,15 @@ def test_a_checkpoint_that_does_not_fit_is_set_aside(tmp_path, interrupted):
     }
     for title, damaged in cases.items():
         copy_path.write_bytes(damaged)
-        keeper = checkpoint.Keeper(copy_path, tmp_path / "draft", checkpoint.head(checkpoint_path))
-        position, everything, why = keeper.take()
+        keeper = checkpoint.Keeper(
+            copy_path, tmp_path / "draft", checkpoint.read_head(checkpoint_path)
+        )
+        position, everything, why = keeper.take_checkpoint()
         assert (position, everything) == ({}, None)
         assert title in why or title == "cut off"
         assert not copy_path.exists()
         assert copy_path.with_name("checkpoint.damaged").read_bytes() == damaged
     copy_path.write_bytes(cases["cut off"])
     anew = require_finished(train_part(job, copy_path))
-    assert run_record.outcome(anew) == run_record.outcome(uninterrupted)
+    assert run_record.drop_circumstances(anew) == run_record.drop_circumstances(uninterrupted)
     assert "cannot be read: ValueError: its content does not" in anew["attempt"]["begun_anew"]

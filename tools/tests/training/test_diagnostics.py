@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rlregress import frameworks
-from rlregress.inside.diagnostics import DIAGNOSTICS, at_the_end
+from rlregress.inside.diagnostics import DIAGNOSTICS, average_at_end
 from rlregress.model import quantities
 from rlregress.probing.interface import TrainingRequest
 from tests_behavior.limit import LimitIs
@@ -42,10 +42,13 @@ def _adapters_with(algorithm):
 def test_the_end_is_the_last_tenth_of_the_updates():
     """The last two of 20 values count, the last of three; an unexposed diagnostic is None."""
     logged = {"entropy": [*range(18), 4.0, 6.0], "kl": [1.0, 2.0, 0.5]}
-    assert at_the_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
-    assert at_the_end("ppo", {"kl": [0.0, math.nan]}) == {"entropy": None, "kl": None}
-    assert at_the_end("sac", {"kl": [1.0], "entropy": []}) == {"entropy": None, "temperature": None}
-    assert at_the_end("td3", {}) == {}
+    assert average_at_end("ppo", logged) == {"entropy": 5.0, "kl": 0.5}
+    assert average_at_end("ppo", {"kl": [0.0, math.nan]}) == {"entropy": None, "kl": None}
+    assert average_at_end("sac", {"kl": [1.0], "entropy": []}) == {
+        "entropy": None,
+        "temperature": None,
+    }
+    assert average_at_end("td3", {}) == {}
 
 
 def test_every_diagnostic_can_be_judged():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 
-from rlregress.inside.episodes import Episodes, late_return
+from rlregress.inside.episodes import Episodes, compute_late_return
 
 
 class Countdown(gymnasium.Env):
@@ -31,7 +31,10 @@ class Countdown(gymnasium.Env):
 def test_every_episode_has_its_return_and_its_length():
     """Episodes of 3 and of 2 steps, side by side: steps are those of both environments."""
     episodes = Episodes()
-    both = [episodes.watch(Countdown(3)), episodes.watch(Countdown(2, truncated=True))]
+    both = [
+        episodes.wrap_environment(Countdown(3)),
+        episodes.wrap_environment(Countdown(2, truncated=True)),
+    ]
     for environment in both:
         environment.reset(seed=0)
     for _ in range(3):
@@ -44,7 +47,7 @@ def test_every_episode_has_its_return_and_its_length():
 def test_an_episode_that_is_cut_off_by_a_reset_does_not_count():
     """An episode that a reset ends has no return, and adds nothing to the next one."""
     episodes = Episodes()
-    environment = episodes.watch(Countdown(2))
+    environment = episodes.wrap_environment(Countdown(2))
     environment.reset()
     environment.step(0)
     environment.reset()
@@ -63,8 +66,8 @@ def _through(environment, steps):
 def test_the_latest_episodes_are_those_of_the_last_third():
     """The last two of six episodes are kept whole, with their final observation."""
     episodes = Episodes()
-    _through(episodes.watch(Countdown(2, truncated=True)), 12)
-    latest = episodes.latest()
+    _through(episodes.wrap_environment(Countdown(2, truncated=True)), 12)
+    latest = episodes.list_latest()
     assert len(latest) == 2
     for episode in latest:
         assert [float(observation[0]) for observation in episode.observations] == [0.0, 1.0, 2.0]
@@ -74,29 +77,29 @@ def test_the_latest_episodes_are_those_of_the_last_third():
 def test_no_more_than_ten_episodes_are_kept():
     """Forty episodes ended in the last third, and ten are there."""
     episodes = Episodes()
-    _through(episodes.watch(Countdown(1)), 120)
-    assert [episode.terminated for episode in episodes.latest()] == [True] * 10
+    _through(episodes.wrap_environment(Countdown(1)), 120)
+    assert [episode.terminated for episode in episodes.list_latest()] == [True] * 10
 
 
 def test_at_least_the_last_episode_is_there():
     """One that ended before the last third is better than none; then one that is running."""
     episodes = Episodes()
-    environment = episodes.watch(Countdown(10))
-    assert episodes.latest() == []
+    environment = episodes.wrap_environment(Countdown(10))
+    assert episodes.list_latest() == []
     _through(environment, 4)
-    (running,) = episodes.latest()
+    (running,) = episodes.list_latest()
     assert (running.rewards, running.terminated) == ([1.0, 2.0, 3.0, 4.0], False)
     environment.env.length = 5
     environment.step(0)
     _through(environment, 4)
-    (last,) = episodes.latest()
+    (last,) = episodes.list_latest()
     assert (len(last.rewards), last.terminated) == (5, True)
 
 
 def test_the_late_return_is_that_of_the_last_third():
     """Episodes that end after step 60 of 90 count, at least the last one; a NaN spoils the mean."""
     episodes = [(30, 1.0, 30), (60, 2.0, 30), (70, 4.0, 10), (90, 6.0, 20)]
-    assert late_return(episodes, 90) == 5.0
-    assert late_return(episodes[:2], 90) == 2.0
-    assert late_return([], 90) is None
-    assert late_return([*episodes, (90, float("nan"), 1)], 90) is None
+    assert compute_late_return(episodes, 90) == 5.0
+    assert compute_late_return(episodes[:2], 90) == 2.0
+    assert compute_late_return([], 90) is None
+    assert compute_late_return([*episodes, (90, float("nan"), 1)], 90) is None

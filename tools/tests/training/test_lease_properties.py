@@ -120,7 +120,7 @@ class Leases(RuleBasedStateMachine):
             return
         state = self.lease_states.get(trying.seed)
         mine = state is None or state.by is trying
-        assert trying.attempt.lease._touch() == mine
+        assert trying.attempt.lease._renew() == mine
         assert trying.attempt.lease.is_lost != mine
         trying.holds, trying.silent = mine, 0
         if mine:

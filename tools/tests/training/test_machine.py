@@ -18,15 +18,15 @@ def test_common_fields_of_two_machines_are_listed_once():
 
 def test_the_text_of_a_machine_leaves_out_unknown_fields():
     """Records of before a field was noted have none."""
-    assert machine.text(MACHINE) == "A, AVX2, Python 3.11.7, threads: 1"
-    assert machine.text(MACHINE, ["instructions"]) == "AVX2"
-    assert machine.text({"cpu": "A", "libc": ""}) == "A"
-    assert machine.text({"libc": ""}) == "unknown"
+    assert machine.format_machine(MACHINE) == "A, AVX2, Python 3.11.7, threads: 1"
+    assert machine.format_machine(MACHINE, ["instructions"]) == "AVX2"
+    assert machine.format_machine({"cpu": "A", "libc": ""}) == "A"
+    assert machine.format_machine({"libc": ""}) == "unknown"
 
 
 def test_torch_tells_its_instruction_set_and_its_library_for_matrices():
     """The words are read from what torch prints of itself, of which versions differ."""
-    description = machine.described()
+    description = machine.describe_machine()
     assert f"CPU capability usage: {description['instructions']}\n" in torch.__config__.show()
     assert description["blas"]
     assert description["libc"]

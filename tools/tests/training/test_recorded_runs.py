@@ -62,7 +62,7 @@ def put(folder, name: str, content: dict):
     """Write a record, sealed; its path."""
     path = folder / "some-ppo-Ring-v0-smoke" / f"{name}.json"
     path.parent.mkdir(exist_ok=True, parents=True)
-    run_record.write(path, content)
+    run_record.write_record(path, content)
     return path
 
 

@@ -41,7 +41,7 @@ def store(tmp_path):
     """Return a store with one finished run, seed 0."""
     new_store = Store(tmp_path)
     new_store.path(job()).parent.mkdir()
-    run_record.write(new_store.path(job()), content(job()))
+    run_record.write_record(new_store.path(job()), content(job()))
     return new_store
 
 
@@ -150,7 +150,7 @@ def test_a_dangling_link_in_place_of_a_record_is_an_error(store, tmp_path):
 def test_a_record_that_contradicts_itself_is_set_aside(store):
     """A finished run without a return is not judged, whatever its checksum says."""
     path = store.path(job())
-    run_record.write(path, {**content(job()), "final_return": None})
+    run_record.write_record(path, {**content(job()), "final_return": None})
     with pytest.raises(UserError, match="contradicts itself: status 'finished' with the return"):
         recorded_runs.read_record(path)
 
@@ -170,7 +170,7 @@ def test_a_write_that_fails_leaves_the_old_record(store, monkeypatch):
 
     monkeypatch.setattr(run_record.os, "replace", dies)
     with pytest.raises(OSError, match="no space"):
-        run_record.write(path, {**content(job()), "final_return": 2.0})
+        run_record.write_record(path, {**content(job()), "final_return": 2.0})
     assert store.find_record(job())["final_return"] == 1.5
 
 

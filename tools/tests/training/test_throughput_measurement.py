@@ -41,7 +41,7 @@ def with_floor(adapter, short):
     """A training with the floor in between, and the steps of optimisers outside and inside it."""
     optimizer_steps = {False: 0, True: 0}
     inside = [False]
-    work = Floor.work
+    work = Floor.run_floor
 
     def noted(self, *arguments):
         inside[0] = True
@@ -53,7 +53,7 @@ def with_floor(adapter, short):
 
     hook = register_optimizer_step_post_hook(count)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Floor, "work", noted)
+        patch.setattr(Floor, "run_floor", noted)
         trained, blocks = throughput_measurement.train_with_floor(adapter, "ppo", short, 0)
     hook.remove()
     return trained, blocks, optimizer_steps
@@ -121,9 +121,9 @@ def test_the_first_block_warms_up(adapter, monkeypatch):
 def test_peak_memory_is_that_of_the_process_alone():
     """A small process that a large one has started has a small peak."""
     ballast = bytearray(b"x") * (300 * 1024**2)
-    program = "from rlregress.inside.worker import peak_mib; print(peak_mib())"
+    program = "from rlregress.inside.worker import measure_peak_mib; print(measure_peak_mib())"
     small = float(subprocess.check_output([sys.executable, "-c", program], text=True))
-    assert worker.peak_mib() > len(ballast) / 1024**2
+    assert worker.measure_peak_mib() > len(ballast) / 1024**2
     assert small < 200
 
 

@@ -20,7 +20,7 @@ def digests(change=lambda: None, reward=0.0, target=1.0, rate=0.1):
     weight = torch.nn.Parameter(torch.zeros(3))
     optimizer = torch.optim.SGD([weight], rate)
     with Trail("any", []) as trail:
-        environment = trail.watch(
+        environment = trail.wrap_environment(
             gymnasium.wrappers.TransformReward(gymnasium.make("Pendulum-v1"), lambda _: reward)
         )
         environment.reset(seed=0)

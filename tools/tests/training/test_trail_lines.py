@@ -49,7 +49,7 @@ def test_the_body_of_a_script_counts(tmp_path, update, lines, missed):
         namespace = runpy.run_path(str(path), run_name="__main__")
         if not update:
             namespace["train"](namespace["parameter"])
-    [(ran, all_lines)] = trail.described()["lines"].values()
+    [(ran, all_lines)] = trail.describe_trail()["lines"].values()
     assert trail.updates == 2
     assert (all_lines, all_lines - ran) == (lines, missed)
     [executed] = trail.executed_lines().values()

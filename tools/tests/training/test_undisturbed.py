@@ -29,7 +29,7 @@ def bare_digest(algorithm: type, steps: int, seed: int) -> str:
     parameters = {name: value.numpy() for name, value in model.policy.state_dict().items()}
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy()
-    return worker.digest(parameters)
+    return worker.digest_parameters(parameters)
 
 
 def job_of(algorithm: str, steps: int, seed: int) -> Job:

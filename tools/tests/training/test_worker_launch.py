@@ -145,8 +145,8 @@ def test_a_training_that_fails_after_it_was_continued_is_begun_anew(job, tmp_pat
     suite = source_digest("rlregress.inside")
     wrong = {"episodes": None, "watch": None, "story": None, "training": None, "random": None}
     values = {"steps": 1, "attempt": "a", "host": "h", "total_steps": 256, "wall_seconds": 1.0}
-    head = {**checkpoint.identity(short.key, suite), **values}
-    checkpoint.write(checkpoint_path, tmp_path / "draft", head, wrong)
+    head = {**checkpoint.make_identity(short.key, suite), **values}
+    checkpoint.write_checkpoint(checkpoint_path, tmp_path / "draft", head, wrong)
     record = worker_launch.do_run(short, store)
     assert record["status"] == "finished", record["failure"]
     assert "continued from its checkpoint it failed" in record["attempt"]["begun_anew"]

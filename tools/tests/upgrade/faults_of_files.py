@@ -21,7 +21,7 @@ def put_in(change):
     root = root.parent
     text = changed((root / change["file"]).read_text(encoding="utf-8"), change)
     functions = {"file": f"{root.name}/{change['file']}", "functions": [change["function"]]}
-    assert swap.swap([{**functions, "text": text}], [str(root)]) == []
+    assert swap.swap_code([{**functions, "text": text}], [str(root)]) == []
 
 
 def changed(text, change):

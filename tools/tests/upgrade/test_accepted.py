@@ -25,7 +25,7 @@ def test_an_accepted_entry_no_longer_decides_and_stays_listed(tmp_path):
     """Its note stands beside it; every other entry counts as before."""
     result = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[GONE])
     assert (result.verdict, result.exit_code) == (model.CHANGED, 3)
-    after = accepted.applied(result, reviewed(tmp_path, GONE.key))
+    after = accepted.apply_accepted(result, reviewed(tmp_path, GONE.key))
     assert (after.verdict, after.exit_code) == (model.AS_DOCUMENTED, 0)
     assert [e.accepted for e in after.entries if e.kind == model.PUBLIC] == [
         "we never read these files"
@@ -37,7 +37,7 @@ def test_what_has_changed_again_is_not_accepted(tmp_path):
     """Another content has another key: the old line matches nothing, and is named."""
     moved_again = Entry(kind=model.PUBLIC, name=GONE.name, state=model.DIFFERS, content="moved")
     result = upgrades.upgrade(upgrades.of(upgrades.traced()), other_packages=[moved_again])
-    after = accepted.applied(result, reviewed(tmp_path, GONE.key))
+    after = accepted.apply_accepted(result, reviewed(tmp_path, GONE.key))
     assert after.verdict == model.CHANGED
     assert after.stale == (f"read_csv ({GONE.key})",)
 

@@ -54,7 +54,8 @@ def test_a_folder_that_could_not_be_made_is_not_there(cache):
 def test_a_killed_command_leaves_nothing_that_looks_finished(cache):
     """A command killed while it makes an environment leaves no lock, and the next one makes it."""
     script = (
-        "import sys, time; from pathlib import Path; from rlregress.upgrade import cached_folders\n"
+        "import sys, time; from pathlib import Path\n"
+        "from rlregress.upgrade.versions import cached_folders\n"
         "def make(target):\n"
         "    (target / 'half').write_text(''); print('making', flush=True); time.sleep(60)\n"
         f"cached_folders.make_once(Path({str(cache / 'overlays' / 'x')!r}), make)\n"
@@ -124,7 +125,9 @@ def test_a_users_environment_that_changed_in_place_is_another_version(tmp_path, 
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python").touch()
     (tmp_path / "pyvenv.cfg").touch()
-    monkeypatch.setattr(interpreters, "_facts", lambda python: ([3, 11], "3.11.0", "", []))
+    monkeypatch.setattr(
+        interpreters, "_ask_interpreter", lambda python: ([3, 11], "3.11.0", "", [])
+    )
     version = prepared_versions.prepare_version(
         ResolvedVersion("old", requested.parse(str(tmp_path))), [SB3]
     )

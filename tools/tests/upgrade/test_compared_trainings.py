@@ -6,7 +6,7 @@ import pytest
 
 from rlregress.inside import error_origin, events
 from rlregress.model import explain
-from rlregress.model.recorded_traces import NotTraced, Traced, in_words
+from rlregress.model.recorded_traces import NotTraced, Traced, describe_label
 from rlregress.report.html import traces_page
 from rlregress.trace.trace_reader import load
 from rlregress.upgrade.evidence import compared_trainings
@@ -58,7 +58,7 @@ def test_what_differs_first_is_named(case, tmp_path):
             recorder, _ = recorded_here(text, folder, named)
             path = folder / "trace"
             header = {"failure": "", "seeded": [], "lines": {}}
-            events.write(str(path), header, recorder.events)
+            events.write_trace(str(path), header, recorder.events)
             yield load(path)
 
     def record_again(comparison):
@@ -72,7 +72,7 @@ def test_what_differs_first_is_named(case, tmp_path):
     training = compared_trainings.compare_training("here.py", *record_named(()), record_again)
     first = training.comparison.first
     assert (first.part, first.entries) == (part, names)
-    assert f"in {', '.join(names)}" in "\n".join(explain.divergence(first))
+    assert f"in {', '.join(names)}" in "\n".join(explain.describe_divergence(first))
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,11 @@ def test_a_training_that_breaks_off_in_one_version_diverges(old, new, at):
     )
     first = training.comparison.first
     assert (first.kind, *(e and e.index for e in (first.old, first.new))) == ("order", *at)
-    text = str(traces_page.finding([training], None, (), "").parts)
+    text = str(traces_page.training_finding([training], None, (), "").parts)
     for label, trace in (("old", old), ("new", new)):
-        message = f"{in_words(label)} breaks off with an error: {trace.failure.splitlines()[-1:]}"
+        message = (
+            f"{describe_label(label)} breaks off with an error: {trace.failure.splitlines()[-1:]}"
+        )
         assert (message.replace("['", "").replace("']", "") in text) == bool(trace.failure)
 
 

@@ -13,7 +13,7 @@ from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import return_gate
-from rlregress.upgrade.evidence.confirmation import alarmed, confirm, numbers_of
+from rlregress.upgrade.evidence.confirmation import confirm, judged_numbers, list_alarmed
 from rlregress.upgrade.evidence.return_gate import confirm_alarm
 from rlregress.upgrade.upgrade_options import Options
 from tools.tests.check.stored import with_critics
@@ -43,7 +43,7 @@ def test_what_fell_is_trained_again():
         entry({"group": "h"}, "inconclusive", cells=["d"]),
         {"record": {"cell": "c", "seed": 1, "final_return": 1.0}},
     ]
-    assert alarmed(entries) == ["a", "b"]
+    assert list_alarmed(entries) == ["a", "b"]
 
 
 def test_returns_are_read_by_seed():
@@ -54,7 +54,7 @@ def test_returns_are_read_by_seed():
                     "status": "failed" if value is None else "finished"}}
         for cell, seed, value in records
     ]  # fmt: skip
-    np.testing.assert_array_equal(numbers_of(entries, "a"), [1.0, 2.0, np.nan])
+    np.testing.assert_array_equal(judged_numbers(entries, "a"), [1.0, 2.0, np.nan])
 
 
 def test_a_critic_that_fell_is_trained_again():
@@ -77,10 +77,10 @@ def test_a_critic_that_fell_is_trained_again():
         entry({"critic": "g critic"}, "regressed", cells=["b critic", "c critic"]),
         *({"record": record} for record in records),
     ]
-    assert alarmed(entries) == ["a critic", "b critic", "c critic"]
-    numbers = numbers_of(entries, "a critic")
+    assert list_alarmed(entries) == ["a critic", "b critic", "c critic"]
+    numbers = judged_numbers(entries, "a critic")
     np.testing.assert_allclose(numbers, -np.log([2.0, 100.0, np.nan, np.nan]))
-    np.testing.assert_array_equal(numbers_of(entries, "a"), [1.0, 1.0, np.nan, 1.0])
+    np.testing.assert_array_equal(judged_numbers(entries, "a"), [1.0, 1.0, np.nan, 1.0])
 
 
 def runs(mean, seed, n=10, deviation=5.0):

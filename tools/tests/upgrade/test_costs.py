@@ -23,7 +23,7 @@ def test_an_interval_holds_the_ratio_as_often_as_it_says():
     for _ in range(4000):
         load = draw.uniform(1.0, 3.0, (5, 1))
         seconds = load * np.exp(draw.normal([0.0, np.log(1.2)], 0.02, (5, 2)))
-        low, high = costs.interval(seconds)
+        low, high = costs.time_ratio_interval(seconds)
         covered += low <= 1.2 <= high
     assert covered / 4000 == pytest.approx(0.95, abs=0.012)
 
@@ -34,8 +34,8 @@ def timed(folder, pairs, memory=(30.0, 30.0), failure=""):
         for position in (0, 1):
             header = {"failure": failure, "seeded": [], "lines": {}, "cpu_seconds": pair[position],
                       "grown_mib": memory[position]}  # fmt: skip
-            events.write(str(folder / f"{turn}-0-{position}"), header, [])
-    return costs._cost("sac", folder, 0)
+            events.write_trace(str(folder / f"{turn}-0-{position}"), header, [])
+    return costs._compute_cost("sac", folder, 0)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +129,6 @@ def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
         Runtime(label, variables={"BUSY": busy}) for label, busy in (("old", "0.2"), ("new", "0.4"))
     )
     training = Training("script", "train.py", {"script": str(script)})
-    (cost,) = costs._timed((old, new), None, [training], 60.0)
+    (cost,) = costs._measure_in_turns((old, new), None, [training], 60.0)
     assert cost.turns >= 3
     assert cost.slower or "too wide" in cost.why

@@ -23,7 +23,7 @@ from rlregress.model.recorded_traces import Trace
 from rlregress.model.upgrade_result import Culprits
 from rlregress.upgrade.differences import changed_functions, outside_training
 from rlregress.upgrade.differences.inventory import Inventory, OtherFile
-from rlregress.upgrade.evidence.coverage import piece_executions
+from rlregress.upgrade.evidence.coverage import measure_executions
 from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import write_versions
@@ -63,7 +63,7 @@ def traced(name, new, old=None, verdict="equal"):
 def reached(functions, trainings, probed=None, folders=()):
     """How trainings went through functions."""
     ran = {t.name: t.old for t in trainings}, {t.name: t.new for t in trainings}
-    return piece_executions(functions, ran, probed or {}, folders)
+    return measure_executions(functions, ran, probed or {}, folders)
 
 
 def only(*trainings, piece=None, probed=()):
@@ -76,7 +76,7 @@ def only(*trainings, piece=None, probed=()):
 def state(*trainings, piece=None, probed=(), patterns=()):
     """The state of the entry of one function."""
     execution = only(*trainings, piece=piece, probed=probed)
-    checks = entries.evidence(entries.list_trainings(trainings, (), (), ""), {})
+    checks = entries.collect_evidence(entries.list_trainings(trainings, (), (), ""), {})
     (entry,) = entries.list_pieces([execution], checks, (), patterns)
     return entry.state
 
@@ -248,7 +248,7 @@ def states_of(folder, old, new, **header):
     """State and reason of each entry, where one equal training has this header."""
     pieces, folders = package_of(folder, old, new)
     compared = traced("sac", Trace(header={"failure": "", **header}, events=()))
-    checks = entries.evidence(entries.list_trainings([compared], (), (), ""), {})
+    checks = entries.collect_evidence(entries.list_trainings([compared], (), (), ""), {})
     executions = reached(pieces, [compared], folders=folders)
     return {e.name.partition(" ")[2]: (e.state, e.reason)
             for e in entries.list_pieces(executions, checks, (), ())}  # fmt: skip
@@ -404,7 +404,7 @@ def test_private_modules_and_functions_that_nothing_names_are_gone_without_effec
     """A method counts: a base class of another package may call it."""
     old = "def _f():\n  pass\nclass A(B):\n  def _g(self):\n    pass\n"
     pieces, folders = package_of(tmp_path, old, "class A(B):\n  pass\n")
-    gone = entries.unnamed(pieces, folders)
+    gone = entries.find_unnamed(pieces, folders)
     assert gone == {"package/agent.py _f"}
 
 
@@ -415,9 +415,9 @@ def test_little_is_outside_of_training():
     """Only unexecuted pieces are, at most a twentieth of the changed ones, each with a reason."""
     names = [f"package/agent.py f{n}" for n in range(20)]
     patterns = (outside_training.Outside("*.py f0", "text"),)
-    assert outside_training.reasons(names, (), patterns) == {"package/agent.py f0": "text"}
-    assert outside_training.reasons(names, ("package/agent.py f0",), patterns) == {}
-    assert outside_training.reasons(names[:19], (), patterns) == {}
+    assert outside_training.find_reasons(names, (), patterns) == {"package/agent.py f0": "text"}
+    assert outside_training.find_reasons(names, ("package/agent.py f0",), patterns) == {}
+    assert outside_training.find_reasons(names[:19], (), patterns) == {}
     assert state(traced("sac", version_trace()), patterns=OUTSIDE_TRAINING) != OUTSIDE
     assert state(traced("sac", version_trace("Agent.train")), patterns=OUTSIDE_TRAINING) == SAME
     assert all(row.reason for row in outside_training.load())

@@ -11,7 +11,7 @@ from rlregress.model.code import ADDED, CODE_CHANGED, REMOVED, Changed, Function
 from rlregress.model.recorded_traces import Place
 from rlregress.model.upgrade_result import Culprits
 from rlregress.trace.trace_comparison import compare
-from rlregress.trace.trace_reader import failed
+from rlregress.trace.trace_reader import make_failed_trace
 from rlregress.upgrade.culprits import culprit_search, delta_debugging
 from rlregress.upgrade.evidence.compared_trainings import Training
 from tools.tests.upgrade import small_traces
@@ -177,7 +177,7 @@ class Recorder:
         names -= self._misfits
         lacking = any(self._needing[name] not in names for name in names & set(self._needing))
         if lacking or (names & self._failing and not self._failing <= names):
-            return failed("Traceback\nAttributeError: no such thing")
+            return make_failed_trace("Traceback\nAttributeError: no such thing")
         value = 4.0 + sum(self._effects.get(name, 0.0) for name in names)
         value -= 2.0 if self._together and self._together <= names else 0.0
         return small_traces.trace(*trace(value).events, functions={FILE: []}, misfits=misfits)
@@ -509,10 +509,10 @@ def test_short_trainings_count_as_a_part_of_a_recording(functions):
     """As many recordings as cost the same: of a hundred events three for one of a thousand."""
     training = sac()
     events = training.new.events * (2000 // len(training.new.events))
-    assert culprit_search._cost(training) == 0.3
+    assert culprit_search._weigh_recording(training) == 0.3
     for count, cost in ((500, 0.5), (2000, 1.0)):
         long = replace(training, new=replace(training.new, events=events[:count]))
-        assert culprit_search._cost(long) == cost
+        assert culprit_search._weigh_recording(long) == cost
 
 
 def test_reverted_functions_are_named_as_code(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from rlregress.model import differences as model
 from rlregress.model.differences import Entry
 from rlregress.model.verdict import COULD_NOT_JUDGE
-from rlregress.trace.child_processes import Deadline, OutOfTime, limited
+from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes
 from rlregress.upgrade.differences import changed_functions, public_names
 from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.verdict import entries
@@ -45,7 +45,7 @@ def _changed(old, new):
 def test_a_large_package_is_not_read_beyond_the_deadline(packages, stage):
     """Its files are read one by one, and the next one is not begun."""
     with (
-        limited(Deadline(0.2 / 60, time.time())),
+        limit_processes(Deadline(0.2 / 60, time.time())),
         pytest.raises(OutOfTime, match=r"--minutes 0\.0"),
     ):
         stage(*packages)
@@ -55,7 +55,7 @@ def test_names_that_were_not_compared_are_no_equal_names(packages):
     """The package has one entry, whose state is that it could not be read."""
     with pytest.raises(OutOfTime):
         public_names.changes(*packages, until=time.time())
-    change = public_names.not_compared("large", "--minutes 3 were over")
+    change = public_names.make_entry_not_compared("large", "--minutes 3 were over")
     (entry,) = entries.list_metadata(Inventory(public=(change,)))
     assert (entry.state, entry.counts, entry.is_late) == (model.CANNOT, True, True)
     assert entry.summary == "the public names of large were not compared: --minutes 3 were over"
@@ -64,5 +64,5 @@ def test_names_that_were_not_compared_are_no_equal_names(packages):
 def test_nothing_is_judged_if_time_was_over_for_all():
     """It is no partial check, and the exit code is that of a failure."""
     late = Entry(kind=model.PACKAGE, name="large", reason="--minutes 3 were over")
-    judged = model.judge([late])
+    judged = model.judge_entries([late])
     assert (judged.verdict, judged.exit_code) == (COULD_NOT_JUDGE, 2)

@@ -26,7 +26,7 @@ def test_headers_are_read_and_the_description_is_not(tmp_path, folder, files):
         (tmp_path / folder / name).write_text(text)
     ((name, distribution),) = distribution_metadata.in_folder(tmp_path).items()
     assert (name, distribution_metadata.version_of(distribution)) == ("some-package", "1.0")
-    required = distribution_metadata.required
+    required = distribution_metadata.list_requirements
     assert [*map(str, required(distribution)), *map(str, required(distribution, "y"))] == ["x>=3"]
 
 

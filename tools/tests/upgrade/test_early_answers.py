@@ -29,7 +29,7 @@ def test_names_and_packages_that_are_gone_are_printed():
 
 def test_a_package_whose_names_were_not_compared_has_lost_none():
     """Neither is a file that could not be read printed as gone or incompatible."""
-    late = public_names.not_compared("frame", "--minutes 3 were over")
+    late = public_names.make_entry_not_compared("frame", "--minutes 3 were over")
     assert early_answers.describe_inventory(Inventory(public=(late,))) == []
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from rlregress.upgrade.versions import cached_folders, distribution_metadata, installer, requested
-from rlregress.upgrade.versions.resolved import with_versions
+from rlregress.upgrade.versions.resolved import resolve_versions
 
 UV_SAYS = {
     "no version": (
@@ -48,7 +48,7 @@ def test_what_the_installer_says_becomes_one_sentence(tmp_path, monkeypatch, cas
     script.write_text("print('Available versions: 20, 11.0, 10.0, 8.0, 1.0, 12.0')")
     monkeypatch.setattr(installer, "PIP", (sys.executable, str(script)))
     text, expected = UV_SAYS[case]
-    sentence = str(installer.failure(text, "a==9"))
+    sentence = str(installer.describe_failure(text, "a==9"))
     assert expected in sentence
     assert "\n" not in sentence
 
@@ -59,7 +59,7 @@ def test_without_a_network_the_sentence_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("UV_DEFAULT_INDEX", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
     with pytest.raises(installer.Unreachable, match="cannot be reached and not all of it is in"):
-        with_versions(requested.parse("a==9"), requested.parse("installed"), [], print)
+        resolve_versions(requested.parse("a==9"), requested.parse("installed"), [], print)
     assert not (tmp_path / "overlays").exists()
 
 
@@ -76,7 +76,7 @@ def test_the_installer_asks_where_pip_is_configured_to_ask(tmp_path, monkeypatch
         "print(\"global.timeout='9'\")\n"
     )
     monkeypatch.setattr(installer, "PIP", (sys.executable, str(script)))
-    assert installer._as_pip.__wrapped__() == {
+    assert installer._read_pip_configuration.__wrapped__() == {
         "UV_DEFAULT_INDEX": "https://a.example/simple",
         "UV_FIND_LINKS": "/x,/y",
         "UV_INDEX": "https://b.example/simple",
@@ -86,6 +86,8 @@ def test_the_installer_asks_where_pip_is_configured_to_ask(tmp_path, monkeypatch
 
 def test_misspelt_requirements_are_read():
     """A requirement with a slip of the pen is understood; one that says nothing is left out."""
-    assert str(distribution_metadata.readable("opencv-python>=3.")) == "opencv-python>=3"
-    assert str(distribution_metadata.readable("x (>=3.) ; extra == 'all'")).startswith("x>=3;")
-    assert distribution_metadata.readable("?? what") is None
+    assert str(distribution_metadata.parse_requirement("opencv-python>=3.")) == "opencv-python>=3"
+    assert str(distribution_metadata.parse_requirement("x (>=3.) ; extra == 'all'")).startswith(
+        "x>=3;"
+    )
+    assert distribution_metadata.parse_requirement("?? what") is None

@@ -8,9 +8,9 @@ import pytest
 
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
-from rlregress.source import below
+from rlregress.source import list_files_below
 from rlregress.trace.recording_processes import Runtime
-from rlregress.upgrade.differences.inventory import inventory
+from rlregress.upgrade.differences.inventory import list_differences
 from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions import requested
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
@@ -55,7 +55,7 @@ def compare_distributions(tmp_path):
             )
         resolved = [ResolvedVersion(label, requested.parse("installed")) for label in VERSIONS]
         pair = ResolvedPair(resolved[0], resolved[1], frozenset(pinned), tuple(adapters), {})
-        return inventory(pair, *prepared)
+        return list_differences(pair, *prepared)
 
     return compared
 
@@ -161,9 +161,9 @@ def test_files_below_a_folder(tmp_path):
     (pack / "c").symlink_to(shared)
     (shared / "up").symlink_to(pack)
     (pack / "gone").symlink_to("nowhere")
-    inventory_found = [str(path.relative_to(pack)) for path in below(pack)]
+    inventory_found = [str(path.relative_to(pack)) for path in list_files_below(pack)]
     assert inventory_found == ["a/x.py", "b/x.py", "c/x.py"]
-    assert list(below(pack / "b" / "x.py")) == [pack / "b" / "x.py"]
-    assert list(below(pack, without=("a", "c"))) == [
+    assert list(list_files_below(pack / "b" / "x.py")) == [pack / "b" / "x.py"]
+    assert list(list_files_below(pack, without=("a", "c"))) == [
         pack / "__pycache__" / "x.py", pack / "b" / "x.py"
     ]  # fmt: skip

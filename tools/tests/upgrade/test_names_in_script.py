@@ -8,7 +8,7 @@ import pytest
 
 from rlregress.inside import importable_names
 from rlregress.model import differences as model
-from rlregress.model.upgrade_result import OfScript
+from rlregress.model.upgrade_result import ScriptResult
 from rlregress.report.html import upgrade_page
 from rlregress.upgrade import cascade
 from rlregress.upgrade.differences.inventory import Inventory, Package
@@ -30,7 +30,7 @@ def confirmed(script, names=(READ, INIT, MODULE), old=()):
     Args:
         old: names that the old version does not have either.
     """
-    names_found = names_in_script.search(script, names)
+    names_found = names_in_script.search_script(script, names)
 
     def imported(missing):
         paths = {
@@ -95,10 +95,12 @@ def test_names_are_imported_as_a_script_does(tmp_path, monkeypatch):
         (tmp_path / "frame_").mkdir(exist_ok=True)
         (tmp_path / "frame_" / file).write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
-    assert importable_names.described("frame_.a.f") == importable_names.described("frame_.g")
-    assert importable_names.described("frame_.a") == {"is": "frame_.a"}
-    assert importable_names.described("frame_.N") == {"is": "frame_.N"}
-    assert {name: importable_names.described(f"frame_.{name}")["error"]
+    assert importable_names.describe_name("frame_.a.f") == importable_names.describe_name(
+        "frame_.g"
+    )
+    assert importable_names.describe_name("frame_.a") == {"is": "frame_.a"}
+    assert importable_names.describe_name("frame_.N") == {"is": "frame_.N"}
+    assert {name: importable_names.describe_name(f"frame_.{name}")["error"]
             for name in ("broken", "broken.x", "ends", "h", "a.h")} == {
         "broken": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
         "broken.x": "ModuleNotFoundError: No module named 'nothing_of_this_name'",
@@ -158,8 +160,8 @@ def written(tmp_path):
             places.append(tmp_path / module.replace("installed", "site-packages/installed"))
             places[-1].mkdir(exist_ok=True)
             (places[-1] / "__init__.py").write_text(text)
-        names_found = names_in_script.search(tmp_path / "train.py", {name})
-        own = names_in_script.files_of(tmp_path / "train.py", names_found)
+        names_found = names_in_script.search_script(tmp_path / "train.py", {name})
+        own = names_in_script.list_user_files(tmp_path / "train.py", names_found)
         unused = names_in_script.find_unused([name], own, map(str, places), [str(frame)])
         return name not in unused
 
@@ -242,8 +244,8 @@ def test_names_are_searched_below_the_file_of_accepted_entries(tmp_path, files, 
         public=(change,), packages=(Package(name="frame", old=frame, new=None),),
         users=(str(tmp_path / "site-packages" / "zoo"),),
     )  # fmt: skip
-    assert (cascade._unused_names(inventory, None, options) == set()) == used
-    assert not cascade._unused_names(inventory, None, replace(options, accepted=None))
+    assert (cascade._find_unused_broken_names(inventory, None, options) == set()) == used
+    assert not cascade._find_unused_broken_names(inventory, None, replace(options, accepted=None))
 
 
 def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
@@ -255,7 +257,7 @@ def test_a_name_that_the_script_does_not_use_is_listed_and_has_no_effect():
 
 
 def _steps(names):
-    script = OfScript(held=traced("train.py"), names=names)
+    script = ScriptResult(training=traced("train.py"), names=names)
     card, *_ = upgrade_page.cards(upgrade(of(), script=script, other_packages=(GONE,)), FACTS)
     return [step.text for step in card.steps]
 

@@ -10,7 +10,7 @@ from rlregress import frameworks
 from rlregress.catalogue import requested_names
 from rlregress.errors import UserError
 from rlregress.model.recorded_traces import VERSIONS, Trace
-from rlregress.model.upgrade_result import Answer, OfFramework, Upgrade, VersionInfo
+from rlregress.model.upgrade_result import Answer, FrameworkResult, Upgrade, VersionInfo
 from rlregress.report import markdown_page, upgrade_data
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Facts
@@ -36,7 +36,7 @@ BARE = SmallAdapter(behavior_only=("ddpg",))
 
 
 def _sentences(adapter, trainings=(), **options):
-    return list(not_checked.sentences(adapter, Options(**options), [], trainings))  # type: ignore[arg-type]
+    return list(not_checked.describe_unchecked(adapter, Options(**options), [], trainings))  # type: ignore[arg-type]
 
 
 def test_what_an_adapter_lacks_is_derived_from_it():
@@ -138,10 +138,10 @@ def test_details_are_probed_of_what_a_script_executes(name, files, probed):
     adapter, options = frameworks.get(name), Options(script=SCRIPT)
     left_out = cascade._list_skipped_families(adapter, [_executed(*files)], options)
     assert sorted({"ddpg", "dqn", "ppo", "sac", "td3"} - set(left_out)) == probed
-    families = {detail.family for detail in cascade._details(left_out, options)}
+    families = {detail.family for detail in cascade._select_details(left_out, options)}
     assert not families & set(left_out)
     assert {"gae", "replay"} <= families
-    lines = list(not_checked.sentences(adapter, options, left_out, ()))
+    lines = list(not_checked.describe_unchecked(adapter, options, left_out, ()))
     expected = f"details of {', '.join(left_out)}, of which the script executes nothing"
     assert lines == ([expected] if left_out else [])
 
@@ -178,19 +178,21 @@ def test_what_is_not_checked_is_in_the_report_and_no_part_of_the_verdict():
     """It stands before all entries, and in the data; the verdict is that of the entries."""
     versions = [VersionInfo(label=label, text="x", how="tree") for label in VERSIONS]
     versions[1] = VersionInfo(label="new", text="t", how="tree", not_checked=("its requirements",))
-    framework = OfFramework(
+    framework = FrameworkResult(
         name="x", title="X", module="x", versions=({}, {}), not_checked=("returns",)
     )
     result = Upgrade(old=versions[0], new=versions[1], frameworks=(framework,))
     assert result.verdict == "unchanged"
     assert upgrade_data.as_json(result)["not_checked"] == ["new: its requirements", "X: returns"]
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
-    text = markdown_page.text(upgrade_page.page(result, facts))
+    text = markdown_page.format_page(upgrade_page.page(result, facts))
     assert "- new: its requirements\n- X: returns\n" in text
     # versions that no probe could read in time are not called the same
     assert "X: versions not read" in text
     framework = replace(framework, versions=({"x": "2"}, {"x": "2"}))
-    text = markdown_page.text(upgrade_page.page(replace(result, frameworks=(framework,)), facts))
+    text = markdown_page.format_page(
+        upgrade_page.page(replace(result, frameworks=(framework,)), facts)
+    )
     assert "X: the same versions" in text
 
 

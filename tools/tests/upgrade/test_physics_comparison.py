@@ -15,7 +15,7 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import physics_comparison
 from rlregress.upgrade.verdict.entries import list_environments
 
-POLICIES = {path.stem: path for path in physics_comparison.policies()}
+POLICIES = {path.stem: path for path in physics_comparison.list_stored_policies()}
 
 
 def test_every_stored_policy_says_where_it_comes_from():
@@ -33,7 +33,7 @@ def test_every_stored_policy_says_where_it_comes_from():
 @pytest.mark.parametrize("name", ["CartPole-v1", "Pendulum-v1"])
 def test_a_policy_is_the_one_that_was_trained(name):
     """It earns the stored mean return."""
-    played = physics_worker.episodes(str(POLICIES[name]), 20)
+    played = physics_worker.record_episodes(str(POLICIES[name]), 20)
     trained = json.loads(str(np.load(POLICIES[name])["about"]))["mean_return"]
     assert played["begins"][0] == 0
     assert len(played["returns"]) == 20
@@ -53,7 +53,7 @@ def test_another_physics_is_the_step_at_which_episodes_part(
 ):
     """With the episode, and the returns of both."""
     file = str(POLICIES[name])
-    before, repeated = (physics_worker.episodes(file, 5) for _ in range(2))
+    before, repeated = (physics_worker.record_episodes(file, 5) for _ in range(2))
     reset = getattr(kind, method)
 
     def changed_method(self, **given):
@@ -61,7 +61,7 @@ def test_another_physics_is_the_step_at_which_episodes_part(
         return reset(self, **given)
 
     monkeypatch.setattr(kind, method, changed_method)
-    after = physics_worker.episodes(file, 5)
+    after = physics_worker.record_episodes(file, 5)
     same, changed = (
         physics_comparison.compare_physics({name: before}, {name: x})[0] for x in (repeated, after)
     )
@@ -122,7 +122,7 @@ def test_observations_and_rewards_of_another_type_differ(monkeypatch, types, wor
     """The numbers are the same; the type is named, and the environment counts as different."""
     environments = iter([_Pole(), _Pole(**types)])
     monkeypatch.setattr(physics_worker.gymnasium, "make", lambda _: next(environments))
-    old, new = (physics_worker.trajectory("x", 30) for _ in range(2))
+    old, new = (physics_worker.record_trajectory("x", 30) for _ in range(2))
     assert old["rows"] == new["rows"]
     (difference,) = physics_comparison.compare_physics({"x": old}, {"x": new})
     assert difference.types.startswith(words)

@@ -31,7 +31,7 @@ from rlregress.upgrade.versions import (
     version_resolution,
     wheels,
 )
-from rlregress.upgrade.versions.resolved import ResolvedPair, with_versions
+from rlregress.upgrade.versions.resolved import ResolvedPair, resolve_versions
 from tools.tests.nightly import every
 
 SB3 = frameworks.get("sb3")
@@ -44,7 +44,7 @@ def _needs_nothing(cache, tmp_path_factory, monkeypatch):
     # what the installer knows of the interpreter is learnt once
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "uv"))
     monkeypatch.setattr(known_good_pins, "stacks", lambda: [])
-    monkeypatch.setattr(dependencies, "_declared", lambda: [])
+    monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: [])
 
 
 def wheel(folder, name, version, *rows, text="VERSION = {version!r}\n", tag="py3-none-any"):
@@ -99,7 +99,7 @@ def base(tmp_path, monkeypatch):
 def resolve(old, new, adapters=()):
     """Return both versions, resolved and not yet installed."""
     versions = requested.parse(old), requested.parse(new)
-    return with_versions(*versions, list(adapters), cached_folders.silent)
+    return resolve_versions(*versions, list(adapters), cached_folders.silent)
 
 
 def pair(old, new, adapters=()):
@@ -215,7 +215,7 @@ def test_what_came_from_a_repository_stays(publish, base):
 
 def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
     """Under another gymnasium the installed framework is asked, though it asks for a later one."""
-    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge"])
+    monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["judge"])
     base("judge", "1")
     publish("judge", "1", PACKAGE)
     publish("gymnasium", "0.1")
@@ -232,7 +232,7 @@ def test_a_framework_that_is_not_pinned_stays(publish, base, monkeypatch):
 
 def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
     """A package that measures is taken in a version that fits the NumPy of the upgrade."""
-    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge"])
+    monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["judge"])
     base("judge", "2")
     base("below", "2")
     publish("judge", "1", "below<2")
@@ -244,7 +244,7 @@ def test_what_the_library_needs_moves_with_numpy(publish, base, monkeypatch):
 
 def test_what_the_library_needs_is_given_up_last(publish, monkeypatch):
     """A version for which the suite's own needs cannot be met is made all the same, and says so."""
-    monkeypatch.setattr(dependencies, "_declared", lambda: ["judge>=2"])
+    monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["judge>=2"])
     publish("judge", "2", "below>=2")
     publish("below", "1")
     (version, _), (overlay, _) = resolved("below==1", "installed")
@@ -365,9 +365,9 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish):
     publish("y", "1")
     with pytest.raises(UserError):
         resolved("a==9", "installed")
-    wheels._mend(path)
-    environment = installer._environment()
-    subprocess.run([installer.executable(), "cache", "clean", "-q"], check=True, env=environment)
+    wheels._mend_wheel(path)
+    environment = installer._make_variables()
+    subprocess.run([installer.find_uv(), "cache", "clean", "-q"], check=True, env=environment)
     _, (overlay, _) = resolved("a==9", "installed")
     assert overlay == {"a": "9", "x": "1", "y": "1"}
 
@@ -375,15 +375,15 @@ def test_a_wheel_with_misspelt_requirements_is_mended(publish):
 def test_an_environment_holds_what_the_library_needs(monkeypatch):
     """Everything that is asked and trained here can be asked and trained there; torch is pinned."""
     monkeypatch.undo()
-    rows = dependencies.own([SB3], frozenset({PACKAGE}))
+    rows = dependencies.list_suite_requirements([SB3], frozenset({PACKAGE}))
     names = {known_good_pins.name_of(row) for row in rows}
     assert {"pytest", "scipy", "ale-py", "gymnasium", "opencv-python-headless"} <= names
     assert not names & {"torch", "torchrl", PACKAGE}
     problem = version_resolution.make_problem(requested.parse("torch==0.0.1"), [SB3], complete=True)
     assert PACKAGE in problem.own
-    assert version_resolution.another_torch(requested.parse("torch==0.0.1"))
+    assert version_resolution.needs_another_torch(requested.parse("torch==0.0.1"))
     version = importlib.metadata.version("torch").partition("+")[0]
-    assert not version_resolution.another_torch(requested.parse(f"torch=={version}"))
+    assert not version_resolution.needs_another_torch(requested.parse(f"torch=={version}"))
 
 
 # -- what only one version installs ----------------------------------------------------------------
@@ -513,7 +513,7 @@ def test_only_what_is_there_can_be_lent(dropped):
 
 def test_what_the_suite_needs_is_there(dropped, monkeypatch):
     """Packages of the tracer and the probes are never hidden, and the lines report it."""
-    monkeypatch.setattr(dependencies, "_declared", lambda: ["y"])
+    monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["y"])
     _, ten = hiding("a==9", "a==10")
     assert (ten.hidden, ten.hidden_below) == (("x",), ())
     assert "  although y stays: rlregress itself needs it" in ten.lines
@@ -525,7 +525,7 @@ def test_what_only_reports_need_is_hidden(publish, monkeypatch):
     publish("matplotlib", "0.1")
     publish("a", "9", "matplotlib")
     publish("a", "10")
-    monkeypatch.setattr(dependencies, "_declared", lambda: ["matplotlib"])
+    monkeypatch.setattr(dependencies, "_read_declared_requirements", lambda: ["matplotlib"])
     _, ten = hiding("a==9", "a==10")
     assert "matplotlib" in ten.hidden
 
@@ -562,8 +562,8 @@ def test_a_package_that_two_distributions_share_stays(tmp_path):
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
         (info / "RECORD").write_text("".join(f"{module}.py,,\n" for module in modules))
     distributions = distribution_metadata.in_folder(tmp_path)
-    assert closures._modules({"x"}, distributions) == {"x", "space.x"}
-    assert closures._modules({"x", "y", "z"}, distributions) == {"x", "y", "space"}
+    assert closures._list_own_modules({"x"}, distributions) == {"x", "space.x"}
+    assert closures._list_own_modules({"x", "y", "z"}, distributions) == {"x", "y", "space"}
 
 
 @pytest.mark.nightly
@@ -605,8 +605,10 @@ def mine(tmp_path):
 
 def install_into(environment, text):
     """Return the environment, and what it would be with another version installed into it."""
-    versions = requested.on_environment(requested.parse(str(environment)), requested.parse(text))
-    resolved_versions = with_versions(*versions, [], cached_folders.silent)
+    versions = requested.base_on_one_environment(
+        requested.parse(str(environment)), requested.parse(text)
+    )
+    resolved_versions = resolve_versions(*versions, [], cached_folders.silent)
     return [prepared_versions.prepare_version(version, []) for version in resolved_versions]
 
 
@@ -661,7 +663,7 @@ def test_settings_of_pip_hold_where_it_would_install(
         monkeypatch.setenv(variable, values[variable])
     else:
         (mine / variable).write_text(f"[global]\nconstraint = {limits}\n")
-    installer._as_pip.cache_clear()
+    installer._read_pip_configuration.cache_clear()
     _, new = install_into(mine, "a==9")
     assert import_versions(new, "a", "below") == f"['9', '{version_of_below}']"
-    installer._as_pip.cache_clear()
+    installer._read_pip_configuration.cache_clear()

@@ -89,7 +89,7 @@ def test_a_folder_that_is_no_package_is_refused(tmp_path):
 
 def released(name, module, version):
     """The folder of a published package, downloaded once."""
-    return wheels.unpacked(f"{name}=={version}", (), cached_folders.silent) / module
+    return wheels.unpack_package(f"{name}=={version}", (), cached_folders.silent) / module
 
 
 #: what the changelogs list of public names under breaking changes and new features.

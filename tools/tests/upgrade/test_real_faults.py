@@ -49,7 +49,7 @@ def judge(tmp_path, cache, monkeypatch):
             for name, pairs in zip(("plain", "edited"), edits, strict=True)
         ]
         old_tree, new_tree = trees[::-1] if reverse else trees
-        return cascade.run(
+        return cascade.judge_upgrade(
             Options(
                 old_tree, new_tree, tmp_path / "report", frameworks=[edit.framework],
                 algorithms=[edit.algorithm], scenarios=list(scenarios), returns=False, workers=1,

@@ -48,7 +48,7 @@ def test_requirements_are_canonical_and_sorted(text, requirements):
 
 def test_the_pins_of_a_base_are_added():
     """Except where the version has its own."""
-    version = requested.parse("torchrl==0.9.2 numpy==2.0.0").on(
+    version = requested.parse("torchrl==0.9.2 numpy==2.0.0").with_pins(
         ["numpy==1.26.4", "gymnasium==0.29.1"]
     )
     assert version.requirements == ("gymnasium==0.29.1", "numpy==2.0.0", "torchrl==0.9.2")
@@ -179,7 +179,7 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
     """A raised tool is acquitted without running anything: a bot raises those as well."""
     old, new = lock("typer==0.1.0", "numpy==2.0.0", name="a"), lock("typer==0.2.0", "numpy==2.0.0")
     assert _names(old, new) == []
-    result = cascade.run(Options(old, new, tmp_path))
+    result = cascade.judge_upgrade(Options(old, new, tmp_path))
     assert (result.verdict, result.exit_code) == ("unchanged", 0)
     assert result.judgement.headline == "unchanged: nothing that has an effect differs"
     facts = Facts("a title", "today", 1.0, "a machine", "a command")
@@ -196,7 +196,7 @@ def test_lock_files_that_differ_in_nothing_of_a_framework_concern_nobody(lock, t
 def test_lock_files_that_differ_in_what_may_matter_are_not_acquitted(lock, tmp_path):
     """A package that requires NumPy may train something, and nothing here has run it."""
     old, new = lock("scipy==1.0.0", "numpy==2.0.0", name="a"), lock("scipy==1.1.0", "numpy==2.0.0")
-    result = cascade.run(Options(old, new, tmp_path))
+    result = cascade.judge_upgrade(Options(old, new, tmp_path))
     assert (result.verdict, result.exit_code) == ("partly checked", 2)
 
 
@@ -232,9 +232,9 @@ def changed_copy(tmp_path, monkeypatch):
     (metadata / "METADATA").write_text(real.read_text("METADATA"))
     (metadata / "RECORD").write_text("gymnasium/core.py,sha256=AAAA,15\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    installed.why_no_release.cache_clear()
+    installed.explain_no_release.cache_clear()
     yield metadata
-    installed.why_no_release.cache_clear()
+    installed.explain_no_release.cache_clear()
 
 
 def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
@@ -242,7 +242,9 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
     pin = f"gymnasium=={VERSION}"
     assert installed.holds(pin)
     assert not installed.is_release(pin)
-    assert installed.why_no_release("gymnasium") == "gymnasium/core.py is not as it was installed"
+    assert (
+        installed.explain_no_release("gymnasium") == "gymnasium/core.py is not as it was installed"
+    )
     assert Resolved({"gymnasium": pin}, pinned=["gymnasium"]).missing_rows == [pin]
     assert Resolved({"gymnasium": pin}).missing_rows == []
     numpy = f"numpy=={importlib.metadata.version('numpy')}"
@@ -253,17 +255,17 @@ def test_a_copy_that_was_changed_is_not_its_release(changed_copy):
 def test_a_file_that_is_gone_and_a_folder_are_no_release(changed_copy):
     """A file was removed, or the package was installed from a folder or a commit."""
     (changed_copy.parent / "gymnasium" / "core.py").unlink()
-    assert installed.why_no_release("gymnasium") == "gymnasium/core.py is gone"
-    installed.why_no_release.cache_clear()
+    assert installed.explain_no_release("gymnasium") == "gymnasium/core.py is gone"
+    installed.explain_no_release.cache_clear()
     source = {"url": "file:///tree", "dir_info": {"editable": True}}
     (changed_copy / "direct_url.json").write_text(json.dumps(source))
-    assert installed.why_no_release("gymnasium") == "it was installed from file:///tree"
+    assert installed.explain_no_release("gymnasium") == "it was installed from file:///tree"
 
 
 def test_what_is_installed_here_is_its_release():
     """Control: the copies that the tests run with are as their installer wrote them."""
     assert installed.is_release(f"gymnasium=={VERSION}")
-    assert installed.why_no_release("numpy") == ""
+    assert installed.explain_no_release("numpy") == ""
 
 
 @pytest.mark.parametrize(

@@ -23,21 +23,21 @@ from rlregress.model.upgrade_result import (
     ChangedDefault,
     Culprits,
     Details,
+    FrameworkResult,
     NamedLine,
     NotProbed,
-    OfFramework,
-    OfScript,
     PieceExecution,
     ReturnsVerdict,
     ScriptNames,
+    ScriptResult,
     Tally,
     Upgrade,
-    findings,
+    group_details,
 )
 from rlregress.report import markdown_page, short_summary, upgrade_data, upgrade_text
 from rlregress.report.html import upgrade_page
 from rlregress.report.html.page import Badge, Card, Facts, Step
-from rlregress.trace.child_processes import Deadline, limited
+from rlregress.trace.child_processes import Deadline, limit_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences.public_names import PublicChange
@@ -47,7 +47,7 @@ from rlregress.upgrade.evidence import (
     return_gate,
     saved_files_comparison,
 )
-from rlregress.upgrade.evidence.version_fingerprints import changed_detail
+from rlregress.upgrade.evidence.version_fingerprints import make_changed_detail
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
 from rlregress.upgrade.versions import requested
@@ -68,8 +68,8 @@ def said(variant, executed=TRAIN):
     return Answer(variant=variant, observed=(8.5,), text=variant, called=frozenset([executed]))
 
 
-SCALE = changed_detail(("sac.critic_loss.scale", "library"), said("half"), said("none"))
-GAMMA = changed_detail(
+SCALE = make_changed_detail(("sac.critic_loss.scale", "library"), said("half"), said("none"))
+GAMMA = make_changed_detail(
     ("td3.target.minimum", "library"), said("min", ("td3.py", "f")), said("first", ("td3.py", "f"))
 )
 
@@ -116,9 +116,9 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
     details = Details(same=by_group, changed=tuple(changed), not_probed=tuple(not_probed))
     stands = {(d.id, d.scope): standing or UNDOCUMENTED for d in changed}
     checks = entries.list_trainings(held, gone, (), SB3.name)
-    evidence = entries.evidence(checks, given.get("causes", {}))
+    evidence = entries.collect_evidence(checks, given.get("causes", {}))
     pieces = entries.list_pieces(given.get("executions", ()), evidence, (), (), SB3.name)
-    made = OfFramework(
+    made = FrameworkResult(
         name=SB3.name,
         title=SB3.framework.title,
         module=SB3.framework.modules[0],
@@ -157,7 +157,7 @@ def upgrade(*frameworks_, physics=(), script=None, **given):
 
 def report(result):
     """The report as Markdown."""
-    return markdown_page.text(upgrade_page.page(result, FACTS))
+    return markdown_page.format_page(upgrade_page.page(result, FACTS))
 
 
 def steps(**given):
@@ -315,7 +315,7 @@ def test_a_change_beside_what_was_not_checked_says_both():
 )  # fmt: skip
 def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tmp_path):
     """A user who names a script looks for it first; without one there is no such line."""
-    _, *found, _ = upgrade_text.last_lines(upgrade(of(), script=OfScript(held=held)), tmp_path)
+    _, *found, _ = upgrade_text.last_lines(upgrade(of(), script=ScriptResult(training=held)), tmp_path)
     assert found == [line]
     assert len(upgrade_text.last_lines(upgrade(of(traced())), tmp_path)) == 2
 
@@ -331,14 +331,14 @@ def test_what_became_of_the_users_file_stands_just_before_the_verdict(tmp_path):
     _, line, _ = upgrade_text.last_lines(made, tmp_path)
     assert line.startswith("your file mine.zip: differs")
     assert line.endswith(played)
-    brief = upgrade_command._brief(made, tmp_path, FACTS)
+    brief = upgrade_command._summarise_briefly(made, tmp_path, FACTS)
     assert line in brief
 
 
 def test_a_users_file_that_time_did_not_allow_is_named_with_the_reason(tmp_path):
     """It could not be compared; that no episode was played has no other reason."""
     runtimes, user = (Runtime("old"), Runtime("new")), {"file": "/mine/mine.zip"}
-    with limited(Deadline(1.0, time.time() - 90)):
+    with limit_processes(Deadline(1.0, time.time() - 90)):
         folders = tmp_path, tmp_path
         lost = saved_files_comparison.compare_files(runtimes, folders, SB3, ["ppo"], user)
     made = upgrade(of(), other_packages=entries.list_saved_files(lost, "sb3"), file="mine.zip")
@@ -509,7 +509,7 @@ def test_a_changed_detail_and_a_diverged_trace_are_connected_by_the_function():
 def test_details_with_one_cause_are_one_finding():
     """They are grouped by the changed functions that their probes enter."""
     twin = replace(SCALE, scope="trainer")
-    grouped = findings([SCALE, GAMMA, twin], [function()])
+    grouped = group_details([SCALE, GAMMA, twin], [function()])
     assert [[d.scope for d in each.details] for each in grouped] == [
         ["library", "trainer"], ["library"]
     ]  # fmt: skip
@@ -608,17 +608,17 @@ N_STEP = ("nstep.window", "library")
 )  # fmt: skip
 def test_a_change_is_held_against_what_is_documented_of_the_new_version(version, variant, standing):
     """The entry that holds for the new version's version decides."""
-    change = changed_detail(N_STEP, said("other"), said(variant))
+    change = make_changed_detail(N_STEP, said("other"), said(variant))
     assert attribution.describe_documentation(SB3, change, version) == standing
 
 
 def test_what_is_documented_of_a_change_is_said():
     """A reader learns since when a detail is done so, and where that is written."""
-    change = changed_detail(N_STEP, said("one_step"), said("n_rewards"))
+    change = make_changed_detail(N_STEP, said("one_step"), said("n_rewards"))
     text = report(upgrade(of(traced(), changed=[change])))
     assert "Documented: one_step since" in text
     assert "until 2.7.0" in text
-    unknown = changed_detail(N_STEP, said("?"), said("none of them"))
+    unknown = make_changed_detail(N_STEP, said("?"), said("none of them"))
     assert attribution.find_documented(SB3, unknown) == []
 
 
@@ -681,7 +681,9 @@ def test_what_to_do_begins_with_the_error_and_its_line():
         summary="removed", file="g/core.py", line=3, package="g", by=("train.py",),
     )  # fmt: skip
     line = NamedLine(name="g.y", file="train.py", line=2, text="from g import y", why="E: no y")
-    script = OfScript(held=lost("train.py"), names=ScriptNames(files=("train.py",), lines=(line,)))
+    script = ScriptResult(
+        training=lost("train.py"), names=ScriptNames(files=("train.py",), lines=(line,))
+    )
     first, second, *_ = steps(other_packages=[failed, culprit, GONE], script=script)
     assert first.text == (
         "train.py ends in AttributeError: no x at train.py:9 <module>. It does not with the old "
@@ -716,8 +718,8 @@ def test_what_is_gone_and_public_is_listed_once_as_it_counts():
     name = PublicChange(kind="gone", name="p.logger.read_csv", file=file, line=1, summary="gone")
     # a module that is gone is one name, and its pieces count with it
     for gone in (name, replace(name, name="p.logger")):
-        (entry,) = entries.without_public([piece], [gone])
+        (entry,) = entries.merge_public_names([piece], [gone])
         assert entry.state == model.NO_EFFECT
-    assert entries.without_public([piece], []) == [piece]
+    assert entries.merge_public_names([piece], []) == [piece]
     other = replace(piece, name="p/logger.py read_json")
-    assert entries.without_public([other], [name]) == [other]
+    assert entries.merge_public_names([other], [name]) == [other]

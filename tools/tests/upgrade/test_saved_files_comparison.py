@@ -38,7 +38,9 @@ def written(tmp_path_factory):
         algorithm = kind.split()[0]
         if (framework, algorithm) not in folders:
             folder = tmp_path_factory.mktemp("files")
-            own = saved_files_worker.answers(job(framework, kind, folder, write=True, times=2))
+            own = saved_files_worker.save_and_load(
+                job(framework, kind, folder, write=True, times=2)
+            )
             folders[framework, algorithm] = folder, own
         folder, own = folders[framework, algorithm]
         return folder, {**own, "kinds": {kind: own["kinds"][kind]}}
@@ -60,7 +62,7 @@ def loaded(change, folder, output):
     module.saved_files = lambda **worker_job: trainings_of_kind
     put_in(change)
     worker_job = job(change["framework"], change["kind"], folder)
-    output.write_text(json.dumps(saved_files_worker.answers(worker_job)))
+    output.write_text(json.dumps(saved_files_worker.save_and_load(worker_job)))
 
 
 @pytest.fixture
@@ -131,7 +133,7 @@ def test_the_verdict_names_files_that_do_not_load():
         LoadedFile(name="ppo model", **DIFFERING),
         LoadedFile(name="dqn model", **{**DIFFERING, "item": "next update['w']"}),
     ]
-    judged = model.judge(entries.list_saved_files(files, "sb3"))
+    judged = model.judge_entries(entries.list_saved_files(files, "sb3"))
     assert judged.verdict == model.CHANGED
     assert judged.headline == (
         "changed: Old files do not load: sac model. Saved files differ: ppo model. "

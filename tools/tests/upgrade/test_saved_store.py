@@ -21,7 +21,7 @@ from packaging.version import Version
 from rlregress import datafiles, frameworks, suite
 from rlregress.errors import UserError
 from rlregress.inside import saved_files_worker
-from rlregress.model.loaded_files import LoadedFile, StoredFile, by_release
+from rlregress.model.loaded_files import LoadedFile, StoredFile, describe_outcomes
 from rlregress.upgrade.evidence import saved_store
 from tests_behavior import test_old_files
 from tools.tests.nightly import every
@@ -46,7 +46,7 @@ def newest(framework):
     return [r for r in saved_store.records(framework) if Version(r.release) <= installed][-1]
 
 
-def check(framework, kind, answers=saved_files_worker.answers):
+def check(framework, kind, answers=saved_files_worker.save_and_load):
     """Return the outcomes of the files of a kind."""
     return list(saved_store.compare_files(frameworks.get(framework), kind, answers))
 
@@ -57,7 +57,11 @@ def failure(change, record, output):
     (kind,) = (kind for kind in record.kind if kind.name == change["kind"])
     adapter = frameworks.get(change["framework"])
     file = saved_store._compare_stored_file(
-        adapter, saved_store.read_known(adapter.name), record, kind, saved_files_worker.answers
+        adapter,
+        saved_store.read_known(adapter.name),
+        record,
+        kind,
+        saved_files_worker.save_and_load,
     )
     output.write_text(file.failure)
 
@@ -101,7 +105,7 @@ def test_sizes():
             for digest in (kind.answers, *kind.files.values())
         }
         for digest in named:
-            content = saved_store._content(framework, digest)
+            content = saved_store._read_stored_file(framework, digest)
             assert hashlib.sha256(content).hexdigest() == digest
         stored_files = os.listdir(saved_store.folder(framework) / "files")
         assert sorted(stored_files) == sorted({f"{digest[:16]}.gz" for digest in named})
@@ -211,12 +215,12 @@ def test_what_cannot_be_loaded_here_is_skipped(store, monkeypatch):
     files = {file.release: file for file in check("sb3", "ppo policy", None)}
     assert files[record.release].skipped.endswith("wrote it, and 0.9 is installed")
     monkeypatch.setattr(
-        saved_store, "read_known", lambda name: saved_store.Known(compared_since="50")
+        saved_store, "read_known", lambda name: saved_store.KnownDifferences(compared_since="50")
     )
     assert "from 50 on" in check("sb3", "ppo policy", None)[-1].skipped
     path = store / "sb3" / "releases" / f"{record.release}.toml"
     edited(path.rename(path.with_stem("99.0")), f'"{record.release}"', '"99.0"')
-    monkeypatch.setattr(saved_store, "read_known", lambda name: saved_store.Known())
+    monkeypatch.setattr(saved_store, "read_known", lambda name: saved_store.KnownDifferences())
     (newer,) = [file for file in check("sb3", "ppo model", None) if file.release == "99.0"]
     assert "a newer release wrote it" in newer.skipped
     assert not newer.failure
@@ -270,7 +274,7 @@ def rows(parameters, setting):
 def test_what_is_known_has_to_be_there_and_nothing_else(read, expected, failure):
     """A known difference passes, and fails when it is gone or another one comes."""
     loaded = {"functions": ["a.py:1 f"], "kinds": {"ppo model": {"way": "", **read}}}
-    judged = saved_store._judge(
+    judged = saved_store._judge_file(
         StoredFile(name="ppo model", release="1.0"), OWN, loaded, KIND, expected
     )
     assert judged.failure.startswith(failure)
@@ -328,7 +332,7 @@ def test_what_became_of_the_files_of_releases_is_one_clause_each():
     """Outcomes are named with their releases; a file with nothing compared is not the same."""
     files = [StoredFile(name="x", release=release, refused="why") for release in ("1", "2", "3")]
     files += [StoredFile(name="x", release="4", file=None, skipped="old")]
-    assert by_release(files) == ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)"]
+    assert describe_outcomes(files) == ["refused: why (3 releases, 1 to 3)", "not loaded: old (4)"]
     assert StoredFile(name="x", release="1", file=LoadedFile(name="x")).failure
     assert not StoredFile(name="x", release="1", file=LoadedFile(name="x", compared=1)).failure
 
@@ -347,11 +351,11 @@ def test_a_known_difference_is_of_some_releases():
 @pytest.mark.nightly
 def test_a_release_is_recorded(store, monkeypatch):
     """The installed version writes its files again: they are the same, and load."""
-    monkeypatch.setattr(suite, "checkout", lambda purpose: None)
+    monkeypatch.setattr(suite, "require_checkout", lambda purpose: None)
     shutil.rmtree(store / "torchrl")
     torchrl = frameworks.get("torchrl")
     monkeypatch.setattr(frameworks, "installed", lambda: [torchrl])
-    (line,) = saved_store.record("installed", "rlregress baseline record", print)
+    (line,) = saved_store.record_release("installed", "rlregress baseline record", print)
     assert "10 kinds" in line
     for _, kind in saved_store.kinds("torchrl"):
         assert [file.failure for file in check("torchrl", kind)] == [""]
@@ -448,7 +452,7 @@ def test_a_pin_of_no_framework_records_nothing(tables):
     """The installed framework's own files would be written over."""
     before = {p: p.read_bytes() for p in saved_store.folder("sb3").rglob("*") if p.is_file()}
     with pytest.raises(UserError, match="names no release of a framework"):
-        list(saved_store.record("numpy==1.26.4", "", print))
+        list(saved_store.record_release("numpy==1.26.4", "", print))
     assert {p: p.read_bytes() for p in before} == before
 
 

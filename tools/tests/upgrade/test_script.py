@@ -146,7 +146,7 @@ def test_a_script_has_no_algorithm_to_choose(tmp_path):
     """The option is about built-in trainings."""
     options = Options("installed", "installed", tmp_path, algorithms=["sac"], script={})
     with pytest.raises(UserError, match="--algorithm chooses among those"):
-        cascade.run(options)
+        cascade.judge_upgrade(options)
 
 
 def test_a_script_of_other_content_is_another_training(tmp_path):
@@ -165,10 +165,10 @@ def test_the_packages_that_differ_are_among_what_is_traced():
     """A release is known by its name, and the recorder finds its modules where it runs."""
     job = {"script": "train.py", "packages": []}
     old, new = parse("typer==0.1.0 numpy==1.26.4"), parse("installed")
-    imports = affected.imports(old, new, affected.packages(old, new))
+    imports = affected.list_importable(old, new, affected.packages(old, new))
     assert make_script_training(job, imports).job["distributions"] == ["typer"]
-    assert trace_worker.modules_of("typer") == ["typer"]
-    assert trace_worker.modules_of("no-such-release") == []
+    assert trace_worker.list_modules("typer") == ["typer"]
+    assert trace_worker.list_modules("no-such-release") == []
 
 
 @pytest.mark.nightly

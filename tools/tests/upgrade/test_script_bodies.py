@@ -84,8 +84,8 @@ def test_a_fault_in_the_body_of_a_script_is_detected(name, checkout, tmp_path):
         ).values()
     *traces, unchanged = traces
     assert f"cleanrl/{unrelated}_continuous_action.py" in unchanged.header["imported"]
-    assert difference.executed_by(unchanged) == []
-    assert difference.executed_by(traces[1]) == [(f"cleanrl/{name}.py", "")]
+    assert difference.select_executed(unchanged) == []
+    assert difference.select_executed(traces[1]) == [(f"cleanrl/{name}.py", "")]
     header = traces[1].header
     assert "<module>" in header["functions"][f"cleanrl/{name}.py"]
     assert len(header["lines"][f"cleanrl/{name}.py"][0]) > 10

@@ -182,7 +182,7 @@ def _train(root, before=""):
         if before:
             importlib.import_module(before)
         try:
-            with lines.noting_imports(places):
+            with lines.note_imports(places):
                 train = importlib.import_module("pack").train
             with lines.Lines(places, ()) as executed:
                 result = train()
@@ -261,7 +261,7 @@ def test_what_trains_otherwise_executes_something_that_differs(tmp_path):
         old, new = _both(tmp_path / case, *change)
         trained, trace = _train(new)
         assert _train(old)[0] != trained, case
-        assert _difference(old, new).executed_by(trace), case
+        assert _difference(old, new).select_executed(trace), case
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", '"""Nothing."""\n'])
@@ -276,7 +276,7 @@ def test_an_empty_module_of_one_version_is_imported(text, only, tmp_path):
     )
     trained, trace = _train(new)
     assert _train(old)[0] != trained
-    assert _difference(old, new).executed_by(trace)
+    assert _difference(old, new).select_executed(trace)
 
 
 #: beside its import ``pack.part`` is used so by ``train``: code of both versions, text of the part
@@ -452,7 +452,7 @@ def test_code_that_is_looked_at_in_another_way_than_by_a_call_counts(tmp_path):
         assert _train(old)[0] != trained, case
         pieces = changed_functions.find_changed([str(old)], [str(new)])
         files = {} if pieces else {"pack/part.py": "comments only"}
-        assert training_selection.find_difference(pieces, files).executed_by(trace), case
+        assert training_selection.find_difference(pieces, files).select_executed(trace), case
 
 
 #: how nothing is noted any more: whatever differs may be executed.
@@ -471,7 +471,7 @@ def test_what_is_looked_at_says_nothing_of_other_code(tmp_path):
         for number, root in enumerate(roots):
             (root / "idle.py").write_text(f"def idle():\n    return {number}\n", encoding="utf-8")
         _, trace = _train(roots[1])
-        assert _difference(*roots).executed_by(trace) == [], case
+        assert _difference(*roots).select_executed(trace) == [], case
 
 
 def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path):
@@ -484,7 +484,7 @@ def test_lines_that_are_shown_and_arguments_say_nothing_of_other_code(tmp_path):
             file.write(f"\n\ndef idle(x=1):\n    return {number}\n")
     with pytest.warns(UserWarning, match="x"):
         _, trace = _train(roots[1])
-    assert _difference(*roots).executed_by(trace) == []
+    assert _difference(*roots).select_executed(trace) == []
 
 
 @pytest.mark.parametrize(
@@ -507,7 +507,7 @@ def test_what_executes_nothing_that_differs_is_not_repeated(file, old, new, tmp_
     folders = _both(tmp_path, file, old, new)
     trained, trace = _train(folders[1])
     assert _train(folders[0])[0] == trained
-    assert _difference(*folders).executed_by(trace) == []
+    assert _difference(*folders).select_executed(trace) == []
 
 
 @pytest.mark.parametrize(
@@ -525,7 +525,7 @@ def test_what_differs_is_named_with_its_file(case, heading, coding, expected, tm
     """A function that was called, whatever the coding, or the file whose import differs."""
     with mock.patch.dict(FILES, {"agent.py": heading + BASE}):
         folders = _both(tmp_path, *DIFFERING[case], coding)
-    assert _difference(*folders).executed_by(_train(folders[1])[1]) == [expected]
+    assert _difference(*folders).select_executed(_train(folders[1])[1]) == [expected]
 
 
 def test_what_was_not_noted_counts_as_executed(tmp_path):
@@ -534,15 +534,17 @@ def test_what_was_not_noted_counts_as_executed(tmp_path):
     old, new = _both(tmp_path, *idle)
     difference = _difference(old, new)
     _, trace = _train(new, before="pack.agent")
-    assert difference.executed_by(trace) == [("pack/agent.py", "")]
+    assert difference.select_executed(trace) == [("pack/agent.py", "")]
     _, trace = _train(_both(tmp_path / "fresh", *idle)[1])
-    assert difference.executed_by(trace) == []
+    assert difference.select_executed(trace) == []
     process = {"what": "process", "class": "Pool", "file": "", "line": 0, "instead": ""}
     for lacking in (
         {"noted": False}, {"at_import": {}}, {"started": ["os.fork"]}, {"elsewhere": [process]},
         {"failure": "ValueError"},
     ):  # fmt: skip
-        assert difference.executed_by(small_traces.trace(**{**trace.header, **lacking})), lacking
+        assert difference.select_executed(small_traces.trace(**{**trace.header, **lacking})), (
+            lacking
+        )
 
 
 STARTING = """
@@ -572,7 +574,7 @@ ways = {
     "system": lambda: os.system("true"),
     "platform": lambda: subprocess.run(["uname"], check=True, stdout=subprocess.DEVNULL),
 }
-loading.watch()
+loading.watch_loading()
 at_import, training = sys.argv[1:]
 # what the process does before it copies itself for each training
 at_import and ways[at_import]()
@@ -580,7 +582,7 @@ if child := os.fork():
     os.waitpid(child, 0)
     sys.exit()
 ways[training]()
-print(json.dumps(loading.started(Places([]))), json.dumps(loading.started(Places(["<string>"]))))
+print(json.dumps(loading.describe_started(Places([]))), json.dumps(loading.describe_started(Places(["<string>"]))))
 """
 
 
@@ -620,14 +622,14 @@ def test_a_file_that_is_none_of_python_may_be_read_by_any_training(file, tmp_pat
     old = _write(tmp_path / "pack", FILES)
     difference = _difference(old, old, f"pack/{file}")
     assert difference.because == f"pack/{file} differs, and what reads it is not noted"
-    assert difference.executed_by(_train(old)[1])
+    assert difference.select_executed(_train(old)[1])
 
 
 def test_files_that_no_code_reads_have_no_effect():
     """Those of type checkers, and those that say a version and nothing else."""
-    assert training_selection.without_effect("pack/py.typed", [b"", b"a"])
-    assert training_selection.without_effect("pack/VERSION", [b"1.0\n", b"1.1\n"])
-    assert not training_selection.without_effect("pack/VERSION", [b"1.0", b"fast"])
+    assert training_selection.explain_no_effect("pack/py.typed", [b"", b"a"])
+    assert training_selection.explain_no_effect("pack/VERSION", [b"1.0\n", b"1.1\n"])
+    assert not training_selection.explain_no_effect("pack/VERSION", [b"1.0", b"fast"])
 
 
 #: in place of a batch: each training has executed the function of its name.
@@ -641,12 +643,12 @@ lists = (json.loads(Path(line.strip()).read_text())["jobs"] for line in sys.stdi
 for job in (job for jobs in lists for job in jobs):
     with open(log, "a") as file:
         print(label, job["name"], file=file)
-    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
+    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.make_part(1.0)}}
     header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
               "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
               "at_import": {"functions": {}, "before": []} if job.get("imports") else {},
               "examined": [], "listed": [], "sought": []}
-    events.write(job["output"], header, [step])
+    events.write_trace(job["output"], header, [step])
     print(job["name"], 0, 0.1, sep="\\t", flush=True)
 """
 
@@ -662,7 +664,7 @@ def recording(tmp_path, monkeypatch):
     difference = training_selection.Difference(frozenset({("pack/agent.py", "sac")}))
     monkeypatch.setattr(
         recording_processes,
-        "start",
+        "start_command",
         lambda module, runtime: [runtime.python, "-c", BATCH, runtime.label, str(log)],
     )
 

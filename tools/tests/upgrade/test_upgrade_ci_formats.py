@@ -36,15 +36,15 @@ NOWHERE = PinnedRepository(Path("/nowhere"))
 
 def test_every_change_is_a_finding():
     """The worst first: undocumented variants, returns; then traces and defaults."""
-    findings = upgrade_findings.findings(upgrade(CHANGED), NOWHERE)
+    findings = upgrade_findings.list_findings(upgrade(CHANGED), NOWHERE)
     assert [(finding.level, finding.check) for finding in findings] == [
         (ERROR, "detail sac.critic_loss.scale"), (ERROR, "returns"),
         (WARNING, "training"), (WARNING, "default"),
     ]  # fmt: skip
     documented = of(traced(), changed=[SCALE], standing=DOCUMENTED)
-    (finding,) = upgrade_findings.findings(upgrade(documented), NOWHERE)
+    (finding,) = upgrade_findings.list_findings(upgrade(documented), NOWHERE)
     assert finding.level == NOTICE
-    assert upgrade_findings.findings(upgrade(of(traced())), NOWHERE) == []
+    assert upgrade_findings.list_findings(upgrade(of(traced())), NOWHERE) == []
 
 
 @pytest.mark.parametrize("message", ["100 %, a: b\nc\r\nd", "50%25, ::error::no"])
@@ -78,12 +78,16 @@ def test_no_more_annotations_than_are_shown(count, shown):
 def test_code_scanning_is_given_the_pin_of_what_has_no_other_line():
     """A finding stands at its package's pin, and without one it has no place."""
     pinned = PinnedRepository(Path("/nowhere"), "requirements/locked.txt", {"package": 4})
-    (run,) = ci_formats.build_sarif(upgrade_findings.findings(upgrade(CHANGED), pinned))["runs"]
+    (run,) = ci_formats.build_sarif(upgrade_findings.list_findings(upgrade(CHANGED), pinned))[
+        "runs"
+    ]
     places = [place["physicalLocation"] for row in run["results"] for place in row["locations"]]
     pins = [(row["artifactLocation"]["uri"], row["region"]["startLine"]) for row in places]
     assert pins == [("requirements/locked.txt", 4)] * 4
     assert len({row["partialFingerprints"]["rlregress/v1"] for row in run["results"]}) == 4
-    (run,) = ci_formats.build_sarif(upgrade_findings.findings(upgrade(CHANGED), NOWHERE))["runs"]
+    (run,) = ci_formats.build_sarif(upgrade_findings.list_findings(upgrade(CHANGED), NOWHERE))[
+        "runs"
+    ]
     assert [row["locations"] for row in run["results"]] == [[]] * 4
 
 
@@ -95,11 +99,11 @@ def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path))
     result = upgrade(CHANGED)
     new = replace(result.new, lock=lock)
-    repository = upgrade_command._repository(replace(result, new=new))
-    assert repository.pin(["stable-baselines3"]) == ("sub/new.txt", 3)
-    assert repository.pin(["torch", "x"]) == ("sub/new.txt", 2)
+    repository = upgrade_command._find_repository(replace(result, new=new))
+    assert repository.locate_pin(["stable-baselines3"]) == ("sub/new.txt", 3)
+    assert repository.locate_pin(["torch", "x"]) == ("sub/new.txt", 2)
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path / "elsewhere"))
-    assert upgrade_command._repository(replace(result, new=new)).pin(["torch"]) == ("", 1)
+    assert upgrade_command._find_repository(replace(result, new=new)).locate_pin(["torch"]) == ("", 1)
 
 
 def test_a_comment_is_found_again_and_fits():
@@ -107,7 +111,7 @@ def test_a_comment_is_found_again_and_fits():
     brief = ["a==1 → b==2: regressed", "Not judged: x.", "What changed: y.", "Next: z.", "today"]
     text = "".join(f"line {n} é\n" for n in range(20_000))
     for report in ("short\n", text):
-        message = ci_formats.comment(ci_formats.UPGRADE, brief, report)
+        message = ci_formats.make_comment(ci_formats.UPGRADE, brief, report)
         assert message.startswith(ci_formats.UPGRADE + "\n### a==1 → b==2: regressed")
         assert len(message) <= ci_formats.COMMENT
         assert message.count("<details>") == message.count("</details>") == 1
@@ -139,7 +143,7 @@ def test_a_summary_leaves_room_for_what_is_there(tmp_path, monkeypatch):
 
 def test_the_unit_test_report_counts_what_it_holds():
     """Differences fail; entries that were not checked are skipped, not passed."""
-    root = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED), 12.0))
+    root = ElementTree.fromstring(ci_formats.format_junit(upgrade(CHANGED), 12.0))
     (suite,) = root
     cases = {case.get("name"): [child.tag for child in case] for case in suite}
     assert cases == {
@@ -151,14 +155,18 @@ def test_the_unit_test_report_counts_what_it_holds():
     counts = {name: int(suite.get(name)) for name in ("tests", "failures", "skipped", "errors")}
     assert counts == {"tests": 7, "failures": 4, "skipped": 3, "errors": 0}
     assert all(case.get("classname") for case in suite)
-    both = ElementTree.fromstring(ci_formats.junit(upgrade(CHANGED, other_packages=[GONE]), 12.0))
+    both = ElementTree.fromstring(
+        ci_formats.format_junit(upgrade(CHANGED, other_packages=[GONE]), 12.0)
+    )
     assert [len(suite.findall("*/failure")) for suite in both] == [4, 1]
 
 
 def test_the_unit_test_report_is_xml_whatever_is_told():
     """An error may quote what no XML can hold."""
     rows = [replace(row, text="a\x00\x1b[2J\ufffe<b>") for row in missing()]
-    root = ElementTree.fromstring(ci_formats.junit(upgrade(of(PARTED, not_probed=rows)), 12.0))
+    root = ElementTree.fromstring(
+        ci_formats.format_junit(upgrade(of(PARTED, not_probed=rows)), 12.0)
+    )
     (skipped,) = root.iter("skipped")
     assert skipped.get("message") == "cannot run here: new: a\\x00\\x1b[2J\\ufffe<b>"
 

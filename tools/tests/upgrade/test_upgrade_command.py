@@ -20,7 +20,7 @@ from rlregress.errors import UserError
 from rlregress.model import differences as model
 from rlregress.model.recorded_traces import VERSIONS
 from rlregress.progress import Durations
-from rlregress.trace.child_processes import Deadline, OutOfTime, limited, note_cut
+from rlregress.trace.child_processes import Deadline, OutOfTime, limit_processes, note_cut
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import runtime_process, version_fingerprints
@@ -127,7 +127,8 @@ import json, sys
 from pathlib import Path
 from rlregress.trace import recording_processes
 from rlregress.inside.run_record import write_atomically
-from rlregress.upgrade import version_fingerprints, cascade
+from rlregress.upgrade import cascade
+from rlregress.upgrade.evidence import version_fingerprints
 from rlregress.upgrade.upgrade_options import Options
 
 log = Path(sys.argv[1])
@@ -146,12 +147,12 @@ def start(module, version):
     assert module == "batch"
     return [version.python, "-c", sys.argv[4], version.label, *sys.argv[1:3]]
 
-version_fingerprints.runtime_process.run_module, recording_processes.start = ask, start
+version_fingerprints.runtime_process.run_module, recording_processes.start_command = ask, start
 options = Options(
     "installed", sys.argv[3], Path("report"), ["sb3"], scenarios=[], returns=False, workers=1,
     trace_all=True, files=False,
 )
-print(cascade.run(options).verdict)
+print(cascade.judge_upgrade(options).verdict)
 """
 BATCH = """
 import json, os, sys, time
@@ -169,8 +170,8 @@ for job in (job for jobs in lists for job in jobs):
         while os.getppid() == gate:
             time.sleep(0.1)
         sys.exit(1)
-    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.part(1.0)}}
-    events.write(job["output"], {"failure": "", "seeded": [], "lines": {}}, [step])
+    step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.make_part(1.0)}}
+    events.write_trace(job["output"], {"failure": "", "seeded": [], "lines": {}}, [step])
     print(job["name"], 0, 0.1, sep="\\t", flush=True)
 """
 
@@ -214,7 +215,7 @@ def test_an_interrupted_upgrade_continues_where_it_was(cache, branch, tmp_path, 
 def test_a_stage_has_time_to_start_its_processes(monkeypatch):
     """On a busy machine the share of a short time would be over before anything is compared."""
     monkeypatch.setattr(progress, "estimate_slowdown", lambda: 4.0)
-    monkeypatch.setattr(progress, "stored_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
+    monkeypatch.setattr(progress, "read_durations", lambda: Durations(1.0, 1.0, 5.0, {}))
     options = Options(minutes=2.0)
     seconds_left = {stage: options.until(stage) - time.time() for stage in ("details", "causes")}
     assert seconds_left == pytest.approx({"details": 60.0, "causes": 90.0}, abs=1.0)
@@ -227,7 +228,9 @@ def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, 
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
     with Runtimes(both, folders, workers, print) as runtimes:
-        ends = runtimes.run("x", lambda runtime, path, until: until - now, until=now + 100)
+        ends = runtimes.measure_each_version(
+            "x", lambda runtime, path, until: until - now, until=now + 100
+        )
         assert [end.result() for end in ends] == pytest.approx(shares, abs=1.0)
 
 
@@ -238,11 +241,13 @@ def test_details_without_an_answer_in_time_take_nothing_else_with_them():
     futures[1].set_exception(OutOfTime("--minutes 1 were over"))
     deadline = Deadline(1.0, time.time() - 60)
     options = Options("x", "y", Path("report"), algorithms=("sac",), scenarios=[])
-    with limited(deadline):
+    with limit_processes(deadline):
         prints = cascade._wait_for_probes(futures, SB3)
         trainings, one_sided = cascade._choose_trainings([SB3], [prints], options)
     assert [fingerprint.found for fingerprint in prints] == [{}, {}]
-    (entry, _) = entries.list_defaults([], version_fingerprints.unread(*prints), "sb3")
+    (entry, _) = entries.list_defaults(
+        [], version_fingerprints.list_unread_defaults(*prints), "sb3"
+    )
     assert (entry.state, entry.is_late) == (model.CANNOT, True)
     assert (trainings, one_sided, deadline.cut) == ([[]], [{}], ["details of sb3"])
 
@@ -255,7 +260,7 @@ def test_an_upgrade_that_had_too_little_time_is_continued(cache):
     report = []
     for is_cut in (True, False, False):
         with (
-            limited(Deadline(1.0, time.time())),
+            limit_processes(Deadline(1.0, time.time())),
             cascade._open_work_folders(old, new, (), Options(), None) as (folder, _),
         ):
             report.append((folder / "sac.trace").exists())
@@ -275,7 +280,7 @@ def test_answers_that_time_did_not_allow_are_not_kept(tmp_path, monkeypatch, why
         return {"observed": {"gae.formula library": {"error": "", "why": why}}}
 
     monkeypatch.setattr(runtime_process, "run_module", run_module)
-    version_fingerprints.answers(Runtime("old"), path, SB3, [])
+    version_fingerprints.probe_version(Runtime("old"), path, SB3, [])
     assert path.exists() == is_kept
 
 
@@ -292,15 +297,17 @@ def test_a_training_of_one_version_belongs_to_its_framework():
 
 def test_versions_under_different_pythons_are_refused(cache, monkeypatch):
     """Bits are compared under one interpreter only."""
-    monkeypatch.setattr(interpreters, "_facts", lambda python: ([], f"3.{len(python)}.0", "", []))
+    monkeypatch.setattr(
+        interpreters, "_ask_interpreter", lambda python: ([], f"3.{len(python)}.0", "", [])
+    )
     old, same, other = (
         PreparedVersion(RequestedVersion("x"), Runtime(label, python=python), "environment")
         for label, python in (("old", "x" * 9), ("new", "y" * 9), ("new", "y"))
     )
-    cascade._check(old, same)
+    cascade._require_one_interpreter(old, same)
     message = "the old version runs on Python 3.9.0 and the new version on 3.1.0"
     with pytest.raises(UserError, match=message):
-        cascade._check(old, other)
+        cascade._require_one_interpreter(old, other)
 
 
 def test_an_interpreter_that_does_not_run_is_one_sentence(tmp_path):
@@ -330,5 +337,5 @@ def test_the_state_of_a_version_changes_with_its_code(cache, branch, monkeypatch
     version = PreparedVersion(RequestedVersion("installed"), Runtime("old"), "installed")
     before = state.digest_state(version, [SB3])
     assert state.digest_state(version, [SB3]) == before
-    monkeypatch.setattr(state, "digests_by_file", lambda adapter: {"module": "other"})
+    monkeypatch.setattr(state, "digest_files", lambda adapter: {"module": "other"})
     assert state.digest_state(version, [SB3]) != before

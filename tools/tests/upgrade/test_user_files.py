@@ -62,7 +62,7 @@ def load_user_file(path, loader="", observations="", environment=""):
             "environment": environment}  # fmt: skip
     job = {"framework": "sb3", "algorithms": ["none"], "files": "", "write": False, "times": 2,
            "again": True, "trusted": [], "user": user}  # fmt: skip
-    return saved_files_worker.answers(job)
+    return saved_files_worker.save_and_load(job)
 
 
 def entry(old, new):

@@ -49,7 +49,7 @@ def _raising(error):
 def test_why_a_probe_has_no_answer(monkeypatch, error, why):
     """A missing package of others is told from code of the framework that is gone or unknown."""
     monkeypatch.setattr(frameworks, "get", lambda name: _probed(_raising(error)))
-    answer = probe_worker.answers("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
+    answer = probe_worker.probe_adapter("probed", {SCALE: {}})["observed"][f"{SCALE} library"]
     assert answer["why"] == why
 
 
@@ -61,8 +61,8 @@ def test_a_probe_that_time_is_over_for_is_late(monkeypatch, adapter):
     """Wherever the worker is then: it ends with all its answers, and not with an error."""
     monkeypatch.setattr(frameworks, "get", lambda name: adapter)
     # what takes long before the first probe is done
-    probe_worker.answers("probed", {})
-    answers = probe_worker.answers("probed", {SCALE: {}}, until=time.time() + 1)
+    probe_worker.probe_adapter("probed", {})
+    answers = probe_worker.probe_adapter("probed", {SCALE: {}}, until=time.time() + 1)
     assert answers["observed"][f"{SCALE} library"]["why"] == "time"
 
 
@@ -158,7 +158,7 @@ def _defaulting(**values):
 def test_another_default_is_a_change():
     """Defaults that both versions have are compared, of public classes by their own names."""
     old, new = _defaulting(batch=100, delay=2, old=1), _defaulting(batch=256, delay=2, new=1)
-    assert version_fingerprints.changed_defaults(old, new) == [
+    assert version_fingerprints.list_changed_defaults(old, new) == [
         ChangedDefault(owner="td3 [library]", name="batch", old="100", new="256")
     ]
     signatures = ({"x.Noise": {"dt": value, "x0": "None"}} for value in ("0.01", "0.1"))
@@ -166,15 +166,15 @@ def test_another_default_is_a_change():
         version_fingerprints.Fingerprint({}, (), {}, signatures=signatures_of_version)
         for signatures_of_version in signatures
     ]
-    (only,) = version_fingerprints.changed_defaults(*fingerprints)
+    (only,) = version_fingerprints.list_changed_defaults(*fingerprints)
     assert str(only) == "x.Noise `dt`: 0.01 -> 0.1"
 
 
 def test_defaults_that_cannot_be_read_are_said():
     """They are not compared, no change by that, and hide no other ones."""
     unread = version_fingerprints.Fingerprint({}, (), {}, unread={"sac library": "TypeError: no"})
-    assert version_fingerprints.changed_defaults(_defaulting(batch=1), unread) == []
-    assert version_fingerprints.unread(_defaulting(batch=1), unread) == [
+    assert version_fingerprints.list_changed_defaults(_defaulting(batch=1), unread) == []
+    assert version_fingerprints.list_unread_defaults(_defaulting(batch=1), unread) == [
         "sac library on the new version: TypeError: no"
     ]
 
@@ -186,6 +186,6 @@ def test_a_module_that_one_version_alone_cannot_import_is_named():
         version_fingerprints.Fingerprint({}, (), {}, modules_unread={"x.extra": "no hydra", **more})
         for more in ({}, broken)
     )
-    assert version_fingerprints.unread(old, new) == [
+    assert version_fingerprints.list_unread_defaults(old, new) == [
         "module x.lost on the new version: ImportError: no y"
     ]

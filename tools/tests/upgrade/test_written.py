@@ -13,7 +13,7 @@ from rlregress.model import differences, explain
 from rlregress.model.recorded_traces import LOST
 from rlregress.trace import jobs, recording_processes
 from rlregress.trace.recording_processes import Runtime
-from rlregress.trace.trace_comparison import compare, without_unsteady
+from rlregress.trace.trace_comparison import compare, mark_unsteady
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
@@ -56,7 +56,7 @@ def plain(tmp_path_factory):
             script = folder / "train.py"
             script.write_text(TABLE["scripts"][name])
             first, second = (record(script, folder / f"{n}.trace") for n in range(2))
-            traces[name] = script, without_unsteady(first, second)
+            traces[name] = script, mark_unsteady(first, second)
         return traces[name]
 
     return recorded
@@ -72,10 +72,10 @@ def test_a_fault_in_what_is_written_is_named_and_a_rewrite_is_not(kind, row, pla
     runtime = replace(Runtime("new"), paths=(copy,))
     comparison = compare(old, record(script, tmp_path / "new.trace", runtime))
     if kind == "rewrite":
-        assert comparison.verdict == "equal", explain.divergence(comparison.first)
+        assert comparison.verdict == "equal", explain.describe_divergence(comparison.first)
     else:
         assert comparison.trains_the_same
-        assert explain.written(comparison.first).startswith(row["finds"])
+        assert explain.describe_written_output(comparison.first).startswith(row["finds"])
 
 
 def trace(**parts):

@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 
 from rlregress import frameworks
-from rlregress.inside.trace_worker import record
+from rlregress.inside.trace_worker import record_job
 from rlregress.upgrade.evidence import compared_trainings
 
 
@@ -30,7 +30,7 @@ def main(framework, folder, *titles):
         child = os.fork()
         if child == 0:
             try:
-                record({**job, "output": str(Path(folder) / title)})
+                record_job({**job, "output": str(Path(folder) / title)})
                 os._exit(0)
             except BaseException:
                 traceback.print_exc()

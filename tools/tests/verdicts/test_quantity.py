@@ -267,7 +267,7 @@ def test_missing_critics_have_no_power():
     verdicts = verdicts_at(cells, single_look(5))
     for name, quantity in {**verdicts.cells, **verdicts.groups}.items():
         assert quantity.verdict == "inconclusive"
-        text = words.line(name, to_plain(quantity))
+        text = words.verdict_line(name, to_plain(quantity))
         assert not re.search(r"\d %? ?[a-z ]+ would be detected", text + quantity.reason)
         assert "would be detected with 80 % power" in text
         assert ("error -;" in text) if "cells" in to_plain(quantity) else (" -> - sd of " in text)

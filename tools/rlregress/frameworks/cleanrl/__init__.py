@@ -15,9 +15,9 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter, Framework
-from rlregress.frameworks.cleanrl.script_sources import VARIABLE, Source, all_sources, find_source
+from rlregress.frameworks.cleanrl.script_sources import VARIABLE, Source, find_source, list_sources
 from rlregress.frameworks.framework_code import Code
-from rlregress.model.extra_packages import not_installed
+from rlregress.model.extra_packages import explain_installation
 from rlregress.probing import installed_metadata
 
 #: PPO, SAC and TD3 for continuous actions.
@@ -34,7 +34,7 @@ FRAMEWORK = Framework(
 
 def _list_copies() -> list[Source]:
     """Return all copies, those that can be trained first."""
-    return sorted(all_sources(), key=lambda copy: copy.for_gym)
+    return sorted(list_sources(), key=lambda copy: copy.for_gym)
 
 
 class CleanRL(Adapter):
@@ -100,7 +100,7 @@ class ScriptCode(Code):
         try:
             versions.update(installed_metadata.versions(("torch",)))
         except importlib.metadata.PackageNotFoundError:
-            raise UserError(f"CleanRL cannot be tested: {not_installed('torch')}") from None
+            raise UserError(f"CleanRL cannot be tested: {explain_installation('torch')}") from None
         return versions
 
     def digests(self) -> Mapping[str, str]:

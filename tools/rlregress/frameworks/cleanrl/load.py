@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, StopRun, run_script
-from rlregress.frameworks.cleanrl.script import read
+from rlregress.frameworks.cleanrl.script import read_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.train.builtin_trainings import SETTINGS
 from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles
@@ -20,14 +20,16 @@ _FILE = "script.cleanrl_model"
 _NETWORKS = {"ppo": ("agent",), "td3": ("actor", "qf1", "qf2")}
 
 
-def _run(source: Source, algorithm: str, make_env: Any, seed: int, **arguments: Any) -> ScriptRun:
+def _run_script(
+    source: Source, algorithm: str, make_env: Any, seed: int, **arguments: Any
+) -> ScriptRun:
     path = source.script(f"{algorithm}_continuous_action").path
-    if "torch.save(" not in read(path):
+    if "torch.save(" not in read_script(path):
         raise Unsupported(f"{path.name} saves nothing")
     return run_script(path, {**SETTINGS[algorithm], "seed": seed}, make_env=make_env, **arguments)
 
 
-def _stop(run: ScriptRun) -> None:
+def _raise_end(run: ScriptRun) -> None:
     raise StopRun
 
 
@@ -35,14 +37,14 @@ def _training_with_files(source: Source, algorithm: str) -> TrainingWithFiles:
     names = _NETWORKS[algorithm]
 
     def train(make_env: Callable[..., Any], seed: int) -> ScriptRun:
-        return _run(source, algorithm, make_env, seed)
+        return _run_script(source, algorithm, make_env, seed)
 
     def save(run: ScriptRun, folder: str) -> None:
         states = tuple(run[name].state_dict() for name in names)
         torch.save(states if len(states) > 1 else states[0], os.path.join(folder, _FILE))
 
     def load(make_env: Callable[..., Any], folder: str) -> ScriptRun:
-        run = _run(source, algorithm, make_env, 7, on_start=_stop)
+        run = _run_script(source, algorithm, make_env, 7, on_start=_raise_end)
         states = torch.load(os.path.join(folder, _FILE), map_location="cpu")
         for name, state in zip(names, states if len(names) > 1 else (states,), strict=False):
             run[name].load_state_dict(state)

@@ -15,7 +15,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from rlregress.frameworks.cleanrl.oldvec import Stepped, VecEnv, VecEnvWrapper, dummy_vec_env
+from rlregress.frameworks.cleanrl.oldvec import Stepped, VecEnv, VecEnvWrapper, make_dummy_vec_env
 
 _TRUE = {"y", "yes", "t", "true", "on", "1"}
 
@@ -194,36 +194,36 @@ class RecordEpisodeStatistics(Wrapper):
         return observation, reward, done, info
 
 
-def _module(name: str, **content: Any) -> types.ModuleType:
+def _make_module(name: str, **content: Any) -> types.ModuleType:
     module = types.ModuleType(name)
     vars(module).update(content)
     return module
 
 
-def modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.ModuleType]:
+def make_modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.ModuleType]:
     """The modules by the names under which the scripts import them.
 
     Args:
         make: environment id -> a Gymnasium environment.
         stepped: called after every step of the script's environment or environments.
     """
-    vectorised = dummy_vec_env(stepped)
+    vectorised = make_dummy_vec_env(stepped)
     kinds = {
         kind.__name__: kind
         for kind in (Env, Wrapper, ObservationWrapper, RewardWrapper, ActionWrapper)
     }
-    wrappers = _module(
+    wrappers = _make_module(
         "gym.wrappers",
         TimeLimit=TimeLimit,
         Monitor=Monitor,
         RecordEpisodeStatistics=RecordEpisodeStatistics,
     )
-    gym = _module(
+    gym = _make_module(
         "gym",
         make=lambda id, **_: OldEnvironment(make(id), stepped),
         spaces=gymnasium.spaces,
         wrappers=wrappers,
-        core=_module("gym.core", **kinds),
+        core=_make_module("gym.core", **kinds),
         logger=gymnasium.logger,
         **kinds,
     )
@@ -232,8 +232,8 @@ def modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.Mod
         "gym.wrappers": wrappers,
         "gym.spaces": gymnasium.spaces,
         "gym.core": gym.core,
-        "pybullet_envs": _module("pybullet_envs"),
-        "stable_baselines3.common.vec_env": _module(
+        "pybullet_envs": _make_module("pybullet_envs"),
+        "stable_baselines3.common.vec_env": _make_module(
             "stable_baselines3.common.vec_env",
             VecEnv=VecEnv,
             VecEnvWrapper=VecEnvWrapper,
@@ -241,5 +241,7 @@ def modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.Mod
             SubprocVecEnv=vectorised,
         ),
         # gone from the standard library with Python 3.12
-        "distutils.util": _module("distutils.util", strtobool=lambda text: text.lower() in _TRUE),
+        "distutils.util": _make_module(
+            "distutils.util", strtobool=lambda text: text.lower() in _TRUE
+        ),
     }

@@ -75,13 +75,13 @@ _FLAGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 _OF_SOME_VERSIONS = {("dqn", "polyak_coefficient"), ("dqn", "max_gradient_norm")}
 
 
-def script_of(algorithm: str) -> str:
+def name_script(algorithm: str) -> str:
     """The name of the script of an algorithm; of DQN there is one, for discrete actions."""
     return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 
-def _flags(source: Source, algorithm: str) -> Mapping[str, Any]:
-    return stubs.defaults(source.script(script_of(algorithm)))
+def _list_flags(source: Source, algorithm: str) -> Mapping[str, Any]:
+    return stubs.read_defaults(source.script(name_script(algorithm)))
 
 
 def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
@@ -92,16 +92,16 @@ def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
     """
     by_cell = {}
     for algorithm, flags in _FLAGS.items():
-        own_flags = _flags(source, algorithm)
+        own_flags = _list_flags(source, algorithm)
         by_cell[algorithm, "script"] = {
-            name: _first(candidates, own_flags, script_of(algorithm))
+            name: _first_flag(candidates, own_flags, name_script(algorithm))
             for name, candidates in flags.items()
             if (algorithm, name) not in _OF_SOME_VERSIONS or set(candidates) & set(own_flags)
         }
     return by_cell
 
 
-def _first(candidates: tuple[str, ...], flags: Mapping[str, Any], script: str) -> str:
+def _first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], script: str) -> str:
     for candidate in candidates:
         if candidate in flags:
             return candidate
@@ -115,7 +115,7 @@ def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
     SAC's ``alpha`` is the temperature that is not tuned: no flag sets where a tuned one starts.
     """
     return {
-        (algorithm, scope): _read(algorithm, named, _flags(source, algorithm))
+        (algorithm, scope): _read_values(algorithm, named, _list_flags(source, algorithm))
         for (algorithm, scope), named in parameter_names(source).items()
     }
 
@@ -123,13 +123,15 @@ def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
 def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[str, Any]:
     """Hyperparameters of a script that gets a set on its command line, as a training gives it."""
     # here, because a training asks this module for the names
-    from rlregress.frameworks.cleanrl.train.training import arguments_of
+    from rlregress.frameworks.cleanrl.train.training import make_arguments
 
-    flags = {**_flags(source, algorithm), **arguments_of(algorithm, given, source)}
-    return _read(algorithm, parameter_names(source)[algorithm, "script"], flags)
+    flags = {**_list_flags(source, algorithm), **make_arguments(algorithm, given, source)}
+    return _read_values(algorithm, parameter_names(source)[algorithm, "script"], flags)
 
 
-def _read(algorithm: str, named: Mapping[str, str], flags: Mapping[str, Any]) -> dict[str, Any]:
+def _read_values(
+    algorithm: str, named: Mapping[str, str], flags: Mapping[str, Any]
+) -> dict[str, Any]:
     read = {name: flags[flag] for name, flag in named.items()}
     if algorithm == "ppo":
         collected = flags["num_envs"] * flags["num_steps"]

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from rlregress.errors import UserError
-from rlregress.probing.random_generators import restored_states
+from rlregress.probing.random_generators import restore_states_after
 
 _MISSING = object()
 #: beside the scripts in a checkout; what is imported from one checkout must not serve another.
@@ -26,10 +26,10 @@ _WRONG_ARGUMENTS = 2
 
 
 @contextlib.contextmanager
-def random_state() -> Iterator[None]:
+def restore_random_state() -> Iterator[None]:
     """The global random generators go on afterwards as if nothing had been drawn."""
     deterministic = torch.backends.cudnn.deterministic
-    with restored_states():
+    with restore_states_after():
         try:
             yield
         finally:
@@ -37,7 +37,7 @@ def random_state() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
+def import_as_modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
     """Names are imported as these modules."""
     # only these keys: torch imports submodules when they are first used, and they must stay
     before = {name: sys.modules.get(name, _MISSING) for name in stubs}
@@ -56,16 +56,16 @@ def _restore_modules(before: Mapping[str, Any]) -> None:
             sys.modules[name] = module
 
 
-def _loaded_utilities() -> list[str]:
+def _list_loaded_utilities() -> list[str]:
     if _UTILITIES not in sys.modules:
         return []
     return [n for n in sys.modules if n == _UTILITIES or n.startswith(f"{_UTILITIES}.")]
 
 
 @contextlib.contextmanager
-def with_utilities(root: Path) -> Iterator[None]:
+def import_utilities(root: Path) -> Iterator[None]:
     """Import ``cleanrl_utils`` from this copy, and forget it afterwards."""
-    before = {name: sys.modules.pop(name) for name in _loaded_utilities()}
+    before = {name: sys.modules.pop(name) for name in _list_loaded_utilities()}
     has_modules = (root / _UTILITIES).is_dir()
     path, written = list(sys.path), sys.dont_write_bytecode
     if has_modules:
@@ -77,13 +77,13 @@ def with_utilities(root: Path) -> Iterator[None]:
     finally:
         sys.path[:] = path
         sys.dont_write_bytecode = written
-        for name in _loaded_utilities():
+        for name in _list_loaded_utilities():
             del sys.modules[name]
         sys.modules.update(before)
 
 
 @contextlib.contextmanager
-def folder_of_its_own() -> Iterator[None]:
+def enter_empty_folder() -> Iterator[None]:
     """The working directory is an empty one that goes away."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def folder_of_its_own() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def argument_errors(path: Path, old: bool) -> Iterator[None]:
+def convert_argument_errors(path: Path, old: bool) -> Iterator[None]:
     """Turn the exit of ``argparse`` at a wrong argument into one sentence."""
     output = io.StringIO()
     with contextlib.redirect_stderr(output) if old else contextlib.nullcontext():
@@ -110,7 +110,7 @@ def argument_errors(path: Path, old: bool) -> Iterator[None]:
             ) from None
 
 
-def outside() -> Callable[[], AbstractContextManager[None]]:
+def return_outside() -> Callable[[], AbstractContextManager[None]]:
     """Back to the folder and the output of this moment, for calls from inside a script."""
     folder, output = os.getcwd(), sys.stdout
 

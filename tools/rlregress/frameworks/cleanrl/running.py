@@ -28,9 +28,9 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl import oldgym, restored, shim
-from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read
-from rlregress.probing.framework_errors import through
-from rlregress.probing.isolation import shifted
+from rlregress.frameworks.cleanrl.script import ArgumentLost, Script, read_script
+from rlregress.probing.framework_errors import call_through
+from rlregress.probing.isolation import shift_seed
 
 #: what ``make_env`` is asked for by; no environment is registered under it.
 GIVEN = "Given-v0"
@@ -119,30 +119,30 @@ def run_script(
         UserError: the script has no such argument, or this Gymnasium cannot serve it.
     """
     path = Path(path)
-    text = read(path)
+    text = read_script(path)
     old = _OLD.search(text) is not None
     module = types.ModuleType("__main__")
     module.__file__ = str(path)
     run = ScriptRun(path, vars(module))
     watch = _Watch(run, stop, on_step, on_start, guard_random)
-    arguments = _arguments(text, overrides or {}, old, make_env is not None)
-    make = _maker(make_env)
+    arguments = _choose_arguments(text, overrides or {}, old, make_env is not None)
+    make = _make_environment_maker(make_env)
 
-    stubs = {"__main__": module, "torch.utils.tensorboard": _tensorboard(run)}
+    stubs = {"__main__": module, "torch.utils.tensorboard": _make_tensorboard_module(run)}
     replaced: list[shim.Patch] = [*patches]
     if old:
-        stubs.update(oldgym.modules(make, watch.stepped))
+        stubs.update(oldgym.make_modules(make, watch.note_step))
     else:
-        stubs["tyro"] = _tyro(path, arguments)
-        replaced = [*(shim.patches() if shimmed else ()), *patches]
+        stubs["tyro"] = _make_tyro_module(path, arguments)
+        replaced = [*(shim.list_patches() if shimmed else ()), *patches]
         replaced.append((gymnasium, "make", make))
     output = io.StringIO()
     try:
         with contextlib.ExitStack() as around:
-            around.enter_context(restored.random_state())
-            around.enter_context(restored.modules(stubs))
-            around.enter_context(restored.with_utilities(path.parent.parent))
-            around.enter_context(restored.folder_of_its_own())
+            around.enter_context(restored.restore_random_state())
+            around.enter_context(restored.import_as_modules(stubs))
+            around.enter_context(restored.import_utilities(path.parent.parent))
+            around.enter_context(restored.enter_empty_folder())
             around.enter_context(contextlib.redirect_stdout(output))
             around.enter_context(warnings.catch_warnings())
             # about the age of the environment and what the script does with its spaces
@@ -150,14 +150,14 @@ def run_script(
             warnings.filterwarnings("ignore", "Creating a tensor from a list of numpy.ndarrays")
             for target, name, value in replaced:
                 around.enter_context(mock.patch.object(target, name, value, create=True))
-            recorded = watch.recorded_class(gymnasium.vector.SyncVectorEnv)
+            recorded = watch.make_recorded_class(gymnasium.vector.SyncVectorEnv)
             around.enter_context(mock.patch.object(gymnasium.vector, "SyncVectorEnv", recorded))
-            command = [str(path), *(_command_line(arguments) if old else ())]
+            command = [str(path), *(_format_command_line(arguments) if old else ())]
             around.enter_context(mock.patch.object(sys, "argv", command))
-            around.enter_context(restored.argument_errors(path, old))
+            around.enter_context(restored.convert_argument_errors(path, old))
             try:
                 # the script that is asked
-                exec(_compiled(text, str(path)), run.globals)  # noqa: S102
+                exec(_compile_script(text, str(path)), run.globals)  # noqa: S102
             except StopRun:
                 run.stopped = True
     finally:
@@ -166,12 +166,14 @@ def run_script(
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled(text: str, path: str) -> types.CodeType:
+def _compile_script(text: str, path: str) -> types.CodeType:
     """A script runs dozens of times in one process."""
     return compile(text, path, "exec")
 
 
-def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) -> dict[str, Any]:
+def _choose_arguments(
+    text: str, overrides: Mapping[str, Any], old: bool, given: bool
+) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for name in ("cuda", "capture_video"):
         spelled = f"'--{name.replace('_', '-')}'" if old else f"    {name}: bool"
@@ -179,26 +181,26 @@ def _arguments(text: str, overrides: Mapping[str, Any], old: bool, given: bool) 
             arguments[name] = False
     if given:
         arguments["gym_id" if old else "env_id"] = GIVEN
-    if shifted(0):
+    if shift_seed(0):
         # the default of every script is 1
-        arguments["seed"] = shifted(1)
+        arguments["seed"] = shift_seed(1)
     return {**arguments, **overrides}
 
 
-def _command_line(arguments: Mapping[str, Any]) -> list[str]:
+def _format_command_line(arguments: Mapping[str, Any]) -> list[str]:
     words = []
     for name, value in arguments.items():
         words += [f"--{name.replace('_', '-')}", str(value)]
     return words
 
 
-def _maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
+def _make_environment_maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
     original = gymnasium.make
 
     def make(id: Any, *args: Any, **kwargs: Any) -> Any:
         if make_env is not None and id == GIVEN:
             return make_env()
-        return through(original, id, *args, **kwargs)
+        return call_through(original, id, *args, **kwargs)
 
     return make
 
@@ -206,7 +208,7 @@ def _maker(make_env: Callable[[], Any] | None) -> Callable[..., Any]:
 # -- what is put in place of modules -----------------------------------------------------------
 
 
-def _tyro(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
+def _make_tyro_module(path: Path, arguments: Mapping[str, Any]) -> types.ModuleType:
     def cli(kind: Any) -> Any:
         names = [spec.name for spec in dataclasses.fields(kind)]
         for name in arguments:
@@ -239,7 +241,7 @@ class Writer:
         return lambda *args, **kwargs: None
 
 
-def _tensorboard(run: ScriptRun) -> types.ModuleType:
+def _make_tensorboard_module(run: ScriptRun) -> types.ModuleType:
     stub = types.ModuleType("torch.utils.tensorboard")
     vars(stub).update(SummaryWriter=functools.partial(Writer, run))
     return stub
@@ -259,14 +261,14 @@ class _Watch:
         self._run, self._stop, self._on_step, self._guard = run, stop, on_step, guard
         self._on_start = on_start
         self._first: Any = None
-        self._outside = restored.outside()
+        self._outside = restored.return_outside()
 
-    def stepped(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
+    def note_step(self, environments: int, actions: Any, outcome: tuple[Any, ...]) -> None:
         run = self._run
         run.steps += environments
         run.actions, run.outcome = actions, outcome
         if self._on_step is not None:
-            guard = restored.random_state() if self._guard else contextlib.nullcontext()
+            guard = restored.restore_random_state() if self._guard else contextlib.nullcontext()
             with self._outside(), guard:
                 self._on_step(run)
         if self._stop is not None and run.steps >= self._stop:
@@ -278,26 +280,26 @@ class _Watch:
             with self._outside():
                 on_start(self._run)
 
-    def recorded_class(self, base: Any) -> Any:
+    def make_recorded_class(self, base: Any) -> Any:
         watch = self
 
         class SyncVectorEnv(base):
             """Reports its steps if it is the first one that the script has made."""
 
             def __init__(self, *args: Any, **kwargs: Any) -> None:
-                through(super().__init__, *args, **kwargs)
+                call_through(super().__init__, *args, **kwargs)
                 if watch._first is None:
                     watch._first = self
 
             def reset(self, *args: Any, **kwargs: Any) -> Any:
                 if watch._first is self:
                     watch.started()
-                return through(super().reset, *args, **kwargs)
+                return call_through(super().reset, *args, **kwargs)
 
             def step(self, actions: Any) -> Any:
-                outcome = through(super().step, actions)
+                outcome = call_through(super().step, actions)
                 if watch._first is self:
-                    watch.stepped(self.num_envs, actions, outcome)
+                    watch.note_step(self.num_envs, actions, outcome)
                 return outcome
 
         return SyncVectorEnv

@@ -54,7 +54,7 @@ class SliceFailed(Unprobed):
     """The statements raised an error."""
 
 
-def read(path: Path) -> str:
+def read_script(path: Path) -> str:
     """The text of a file of the scripts, which is UTF-8.
 
     Raises:
@@ -63,10 +63,10 @@ def read(path: Path) -> str:
     try:
         return Path(path).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
+        raise describe_unreadable(path, error) from None
 
 
-def unreadable(path: Path, error: Exception) -> Unreadable:
+def describe_unreadable(path: Path, error: Exception) -> Unreadable:
     """Return the error for a file of the scripts that cannot be read or compiled."""
     line = f" at line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
     words = error.strerror if isinstance(error, OSError) else str(getattr(error, "msg", error))
@@ -118,7 +118,7 @@ class Anchor:
 
 
 @functools.cache
-def known_scripts() -> frozenset[str]:
+def load_known_scripts() -> frozenset[str]:
     """SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
 
     Raises:
@@ -157,24 +157,24 @@ class Script:
     """
 
     def __init__(self, path: Path) -> None:
-        content = read(path).encode()
+        content = read_script(path).encode()
         self.path = Path(path)
         self.sha256 = hashlib.sha256(content).hexdigest()
-        self.known = self.sha256 in known_scripts()
+        self.known = self.sha256 in load_known_scripts()
         self.slices: dict[Any, Any] = {}
         self._shaped: dict[Shape, list[tuple[Block, int]]] = {}
         self.blocks: list[Block] = []
         try:
             tree = ast.parse(content)
         except (SyntaxError, ValueError) as error:
-            raise unreadable(path, error) from None
-        self._collect(Block(tree.body, None, 0, "body"))
+            raise describe_unreadable(path, error) from None
+        self._collect_anchors(Block(tree.body, None, 0, "body"))
         self.origins = {
             name: module
             for block in self.blocks
             for statement in block.statements
             if isinstance(statement, (ast.Import, ast.ImportFrom))
-            for name, module in statement_names.origins(statement).items()
+            for name, module in statement_names.list_import_origins(statement).items()
         }
 
     @property
@@ -185,7 +185,7 @@ class Script:
     def __repr__(self) -> str:
         return f"{self.path.name} ({self.sha256[:12]})"
 
-    def _collect(self, block: Block) -> None:
+    def _collect_anchors(self, block: Block) -> None:
         self.blocks.append(block)
         for place, statement in enumerate(block.statements):
             if isinstance(statement, DEFINITIONS):
@@ -193,13 +193,13 @@ class Script:
             for branch in ("body", "orelse", "finalbody"):
                 inner = getattr(statement, branch, None)
                 if inner:
-                    self._collect(Block(inner, block, place, branch))
+                    self._collect_anchors(Block(inner, block, place, branch))
             for handler in getattr(statement, "handlers", ()):
-                self._collect(Block(handler.body, block, place, "handler"))
+                self._collect_anchors(Block(handler.body, block, place, "handler"))
 
     # -- places ------------------------------------------------------------------------------
 
-    def bound(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
+    def find_binding(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
         """The statement that gives one of the names its value.
 
         The first of ``candidates`` that is bound anywhere counts. Of several statements in one
@@ -220,13 +220,13 @@ class Script:
                 Anchor(self, quantity, block, index)
                 for block in self.blocks
                 for index, statement in enumerate(block.statements)
-                if name in _binds(statement)
+                if name in _list_bound_names(statement)
             ]
             if places:
-                return self._single_anchor(quantity, name, places, which)
+                return self._choose_anchor(quantity, name, places, which)
         raise self.describe_lost(quantity, *candidates)
 
-    def shaped(self, quantity: str, shape: Shape, described: str, which: str = "") -> Anchor:
+    def find_shape(self, quantity: str, shape: Shape, described: str, which: str = "") -> Anchor:
         """The statement of a certain shape.
 
         Args:
@@ -246,40 +246,40 @@ class Script:
         places = [Anchor(self, quantity, *where) for where in self._shaped[shape]]
         if not places:
             raise AnchorLost(
-                f"{self}: {quantity}: no statement is {described}; {self._advice()}", self.known
+                f"{self}: {quantity}: no statement is {described}; {self._advise()}", self.known
             )
         if which in ("outermost", "innermost"):
-            depths = [len(_chain(place.block)) for place in places]
+            depths = [len(_list_enclosing_blocks(place.block)) for place in places]
             wanted_depth = min(depths) if which == "outermost" else max(depths)
             places = [p for p, depth in zip(places, depths, strict=False) if depth == wanted_depth]
         elif which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
         if len(places) > 1:
-            raise self._ambiguous(quantity, f"statements that are {described}", places)
+            raise self._describe_ambiguous(quantity, f"statements that are {described}", places)
         return places[0]
 
-    def _single_anchor(self, quantity: str, name: str, places: list[Anchor], which: str) -> Anchor:
+    def _choose_anchor(self, quantity: str, name: str, places: list[Anchor], which: str) -> Anchor:
         if which:
             return min(places, key=lambda p: p.line if which == "first" else -p.line)
-        common = _common(places)
+        common = _find_common_block(places)
         inside = [_index_in(common, place) for place in places]
         last = common.statements[max(inside)]
         if len(places) == 1:
             return places[0]
         if isinstance(last, (ast.For, ast.While)):
-            raise self._ambiguous(quantity, f"assignments to '{name}'", places)
+            raise self._describe_ambiguous(quantity, f"assignments to '{name}'", places)
         return Anchor(self, quantity, common, max(inside))
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _advice(self) -> str:
+    def _advise(self) -> str:
         if self.known:
             return "the suite was written for this file, so this is a fault of the suite"
         return "the suite has not seen this file before"
 
     def describe_lost(self, quantity: str, *candidates: str) -> AnchorLost:
         """Return the error for a run or a slice that has none of these names."""
-        names = sorted({name for block in self.blocks for name in _touched(block)})
+        names = sorted({name for block in self.blocks for name in _list_touched_names(block)})
         near: dict[str, None] = {}
         for name in candidates:
             near.update(dict.fromkeys(difflib.get_close_matches(name, names, n=3, cutoff=0.5)))
@@ -288,28 +288,30 @@ class Script:
         # what is assigned somewhere may not have been reached
         bound = bool(set(candidates) & set(names))
         why = f"the run has not bound {tried}" if bound else f"nothing is assigned to {tried}"
-        return AnchorLost(f"{self}: {quantity}: {why}; {nearest}; {self._advice()}", self.known)
+        return AnchorLost(f"{self}: {quantity}: {why}; {nearest}; {self._advise()}", self.known)
 
-    def _ambiguous(self, quantity: str, problem: str, places: list[Anchor]) -> AnchorAmbiguous:
+    def _describe_ambiguous(
+        self, quantity: str, problem: str, places: list[Anchor]
+    ) -> AnchorAmbiguous:
         lines = ", ".join(str(place.line) for place in places)
         return AnchorAmbiguous(
-            f"{self}: {quantity}: there are several {problem} (lines {lines}); {self._advice()}",
+            f"{self}: {quantity}: there are several {problem} (lines {lines}); {self._advise()}",
             self.known,
         )
 
 
-def _binds(statement: ast.stmt) -> frozenset[str]:
+def _list_bound_names(statement: ast.stmt) -> frozenset[str]:
     """Names that a statement of its own binds, not what stands in the lists inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
-        return statement_names.names_of(statement).binds
+        return statement_names.list_names(statement).binds
     return frozenset()
 
 
-def _touched(block: Block) -> frozenset[str]:
+def _list_touched_names(block: Block) -> frozenset[str]:
     return statement_names.block_names(block.statements).touches
 
 
-def _chain(block: Block) -> list[tuple[Block, int]]:
+def _list_enclosing_blocks(block: Block) -> list[tuple[Block, int]]:
     """(block, index of the statement that leads inwards), from the top to ``block``'s owner."""
     chain: list[tuple[Block, int]] = []
     while block.outer is not None:
@@ -322,13 +324,14 @@ def _index_in(block: Block, place: Anchor) -> int:
     """Index in ``block`` of the statement that is, or holds, the place."""
     if place.block is block:
         return place.index
-    return next(index for outer, index in _chain(place.block) if outer is block)
+    return next(index for outer, index in _list_enclosing_blocks(place.block) if outer is block)
 
 
-def _common(places: Sequence[Anchor]) -> Block:
+def _find_common_block(places: Sequence[Anchor]) -> Block:
     """The innermost block that holds all places, in itself or deeper."""
     chains: list[list[Any]] = [
-        [*(outer for outer, _ in _chain(place.block)), place.block] for place in places
+        [*(outer for outer, _ in _list_enclosing_blocks(place.block)), place.block]
+        for place in places
     ]
     shared = places[0].block
     for level in zip(*chains, strict=False):

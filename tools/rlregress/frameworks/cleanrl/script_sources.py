@@ -17,7 +17,7 @@ from types import ModuleType
 
 from rlregress import files
 from rlregress.errors import UserError
-from rlregress.frameworks.cleanrl.script import Script, Unreadable, read, unreadable
+from rlregress.frameworks.cleanrl.script import Script, Unreadable, describe_unreadable, read_script
 from rlregress.probing import installed_metadata
 
 #: names one folder, or several with the path separator between them.
@@ -58,7 +58,7 @@ class Source:
     def for_gym(self) -> bool:
         """Written for gym, which Gymnasium has replaced: it can be probed but not trained."""
         path = self.folder / _MARK
-        return _imports_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
+        return _does_import_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
 
     def script(self, name: str) -> Script:
         """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
@@ -73,7 +73,7 @@ class Source:
                 "expected the scripts as upstream names them",
                 False,
             )
-        return _parsed(path, path.stat().st_mtime_ns)
+        return _parse_script(path, path.stat().st_mtime_ns)
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
         """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
@@ -112,17 +112,17 @@ class Source:
         path = self.root / name
         if not path.is_file():
             raise UserError(f"CleanRL {self.label} has no file {name} in {self.root}")
-        return _loaded(path, path.stat().st_mtime_ns)
+        return _load_module(path, path.stat().st_mtime_ns)
 
 
 @functools.lru_cache(maxsize=16)
-def _imports_gym(path: Path, changed: int) -> bool:
+def _does_import_gym(path: Path, changed: int) -> bool:
     del changed
-    return re.search(r"^import gym\s*$", read(path), re.MULTILINE) is not None
+    return re.search(r"^import gym\s*$", read_script(path), re.MULTILINE) is not None
 
 
 @functools.lru_cache(maxsize=16)
-def _loaded(path: Path, changed: int) -> ModuleType:
+def _load_module(path: Path, changed: int) -> ModuleType:
     del changed
     spec = importlib.util.spec_from_file_location(f"cleanrl_{path.stem}_of_probe", path)
     if spec is None or spec.loader is None:
@@ -133,23 +133,23 @@ def _loaded(path: Path, changed: int) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (SyntaxError, UnicodeDecodeError) as error:
-        raise unreadable(path, error) from None
+        raise describe_unreadable(path, error) from None
     finally:
         sys.dont_write_bytecode = before
     return module
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(path: Path, changed: int) -> Script:
+def _parse_script(path: Path, changed: int) -> Script:
     del changed
     return Script(path)
 
 
-def _version_of_checkout(root: Path) -> str:
+def _read_checkout_version(root: Path) -> str:
     for name in _STATES_VERSION:
         path = root / name
         if path.is_file():
-            text = read(path)
+            text = read_script(path)
             match = re.search(r"^\s*version\s*=\s*[\"']([^\"']+)[\"']", text, re.MULTILINE)
             if match:
                 return match.group(1)
@@ -169,10 +169,10 @@ def _read_folder(root: Path) -> Source:
     distribution = next(iter(distributions), None)
     if distribution is not None:
         return Source(distribution.version, distribution.version, root)
-    return Source(HEAD, _version_of_checkout(root), root)
+    return Source(HEAD, _read_checkout_version(root), root)
 
 
-def _installed() -> Source | None:
+def _find_installed() -> Source | None:
     installed = installed_metadata.find_distribution(_PACKAGE)
     if installed is None:
         return None
@@ -180,11 +180,11 @@ def _installed() -> Source | None:
     return Source(version, version, root) if (root / _PACKAGE / _MARK).is_file() else None
 
 
-def all_sources() -> list[Source]:
+def list_sources() -> list[Source]:
     """All copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     sources = [_read_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
-    installed = _installed()
+    installed = _find_installed()
     if installed is not None:
         sources.append(installed)
     by_label = {source.label: source for source in reversed(sources)}
@@ -197,7 +197,7 @@ def find_source(label: str = "") -> Source:
     Raises:
         UserError: there is no copy at all, or none of that label.
     """
-    sources = all_sources()
+    sources = list_sources()
     if not sources:
         raise UserError(f"CleanRL cannot be tested: there are no scripts; {_HINT}")
     for source in sources:

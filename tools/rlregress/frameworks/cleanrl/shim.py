@@ -15,24 +15,24 @@ import gymnasium
 import numpy as np
 
 from rlregress.errors import UserError
-from rlregress.probing.framework_errors import through
+from rlregress.probing.framework_errors import call_through
 
 #: (object, name of the attribute, what it is to be while a script runs)
 Patch = tuple[Any, str, Any]
 
 
-def needed() -> bool:
+def is_needed() -> bool:
     """Return whether the installed Gymnasium is newer than the one the scripts were written for."""
     return int(gymnasium.__version__.partition(".")[0]) >= 1
 
 
-def patches() -> list[Patch]:
+def list_patches() -> list[Patch]:
     """Return the replacements in Gymnasium; none where it is as the scripts expect it.
 
     Raises:
         UserError: this Gymnasium cannot reset an environment within the step that ends an episode.
     """
-    if not needed():
+    if not is_needed():
         return []
     parameters = inspect.signature(gymnasium.vector.SyncVectorEnv.__init__).parameters
     if "autoreset_mode" not in parameters:
@@ -42,14 +42,14 @@ def patches() -> list[Patch]:
             "one of them"
         )
     return [
-        (gymnasium.vector, "SyncVectorEnv", _same_step(gymnasium.vector.SyncVectorEnv)),
+        (gymnasium.vector, "SyncVectorEnv", _make_same_step_class(gymnasium.vector.SyncVectorEnv)),
         (gymnasium.wrappers, "TransformObservation", _transform_observation()),
         (gymnasium.wrappers, "GrayScaleObservation", gymnasium.wrappers.GrayscaleObservation),
         (gymnasium.wrappers, "FrameStack", gymnasium.wrappers.FrameStackObservation),
     ]
 
 
-def _same_step(base: Any) -> Any:
+def _make_same_step_class(base: Any) -> Any:
     from gymnasium.vector import AutoresetMode
 
     class SyncVectorEnv(base):
@@ -57,20 +57,20 @@ def _same_step(base: Any) -> Any:
 
         def __init__(self, env_fns: Any, *args: Any, **kwargs: Any) -> None:
             kwargs.setdefault("autoreset_mode", AutoresetMode.SAME_STEP)
-            through(super().__init__, env_fns, *args, **kwargs)
+            call_through(super().__init__, env_fns, *args, **kwargs)
 
         def step(self, actions: Any) -> Any:
-            outcome = through(super().step, actions)
+            outcome = call_through(super().step, actions)
             observations, rewards, terminations, truncations, infos = outcome
             if "final_obs" in infos:
                 infos["final_observation"] = infos["final_obs"]
-                infos["final_info"] = _by_environment(infos["final_info"], self.num_envs)
+                infos["final_info"] = _split_infos(infos["final_info"], self.num_envs)
             return observations, rewards, terminations, truncations, infos
 
     return SyncVectorEnv
 
 
-def _by_environment(infos: Mapping[str, Any], environments: int) -> np.ndarray:
+def _split_infos(infos: Mapping[str, Any], environments: int) -> np.ndarray:
     """One dictionary per environment, or None where it has said nothing."""
     rows = np.full(environments, None, dtype=object)
     for number in range(environments):
@@ -96,6 +96,6 @@ def _transform_observation() -> Any:
         """The observation space may be left out: it stays as it was."""
 
         def __init__(self, env: Any, func: Any, observation_space: Any = None) -> None:
-            through(super().__init__, env, func, observation_space)
+            call_through(super().__init__, env, func, observation_space)
 
     return TransformObservation

@@ -90,11 +90,11 @@ class Sliced(Mapping[str, Any]):
         return np.array(value, dtype=np.float64)
 
 
-def run(place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
+def run_slice(place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()) -> Sliced:
     """Run the statement of a place and those before it that it needs.
 
     Args:
-        place: from ``Script.bound`` or ``Script.shaped``.
+        place: from ``Script.find_binding`` or ``Script.find_shape``.
         variables: names that the statements find bound; nothing that would bind these is run.
         used: of these, what stands in for a part that the script would make itself.
 
@@ -104,26 +104,27 @@ def run(place: Anchor, variables: Mapping[str, Any], used: Sequence[str] = ()) -
         SliceUnbound: a name is needed that is neither given nor bound above the place.
         SliceFailed: a statement raised an error.
     """
-    reads = _prepared(place, frozenset(variables), whole=True).reads
+    reads = _prepare_slice(place, frozenset(variables), whole=True).reads
     for name in used:
         if name not in reads:
             raise place.script.describe_lost(place.quantity, name)
-    return _run(place, variables, whole=True)
+    return _run_prepared(place, variables, whole=True)
 
 
-def context(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
+def run_context(place: Anchor, variables: Mapping[str, Any]) -> dict[str, Any]:
     """Run the statements that a place needs, without its own, and return the bound names.
 
     Used where a statement is run several times on the same objects:
-    ``found = context(place, given)``, then ``run(place, {**found, "global_step": 1})`` and so on.
+    ``found = run_context(place, given)``, then ``run_slice(place, {**found, "global_step": 1})``
+    and so on.
     """
-    sliced = _run(place, variables, whole=False)
+    sliced = _run_prepared(place, variables, whole=False)
     return {name: sliced[name] for name in sliced if not name.startswith("__")}
 
 
-def _run(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
+def _run_prepared(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
     script, is_known = place.script, place.script.known
-    prepared = _prepared(place, frozenset(variables), whole)
+    prepared = _prepare_slice(place, frozenset(variables), whole)
     if prepared.missing:
         raise SliceUnbound(
             f"{script}: {place.quantity}: line {place.line} needs "
@@ -138,7 +139,7 @@ def _run(place: Anchor, variables: Mapping[str, Any], whole: bool) -> Sliced:
         kind = SliceUnbound if isinstance(error, NameError) else SliceFailed
         raise kind(
             f"{script}: {place.quantity}: {type(error).__name__} at line "
-            f"{_line_of(error, script)}: {error}",
+            f"{_find_line(error, script)}: {error}",
             is_known,
         ) from error
     return Sliced(place, namespace, prepared.guards, prepared.lines)
@@ -152,13 +153,13 @@ class _Prepared(NamedTuple):
     reads: frozenset[str]
 
 
-def _prepared(place: Anchor, variables: frozenset[str], whole: bool) -> _Prepared:
+def _prepare_slice(place: Anchor, variables: frozenset[str], whole: bool) -> _Prepared:
     """The slice, compiled; kept with the script, since loops of probes run the same one again."""
     slices = place.script.slices
     key = (place.statement, variables, whole)
     if key not in slices:
         last = [place.statement] if whole else []
-        statements, guards, missing = _whole_slice(place, set(variables), last)
+        statements, guards, missing = _slice_whole_script(place, set(variables), last)
         tree = ast.fix_missing_locations(ast.Module(body=statements, type_ignores=[]))
         lines = [(node.lineno, node.end_lineno or node.lineno) for node in statements]
         code = compile(tree, str(place.script.path), "exec")
@@ -167,7 +168,7 @@ def _prepared(place: Anchor, variables: frozenset[str], whole: bool) -> _Prepare
     return slices[key]
 
 
-def _line_of(error: Exception, script: Script) -> Any:
+def _find_line(error: Exception, script: Script) -> Any:
     line: Any = "?"
     trace = error.__traceback__
     while trace is not None:
@@ -177,7 +178,7 @@ def _line_of(error: Exception, script: Script) -> Any:
     return line
 
 
-def _whole_slice(
+def _slice_whole_script(
     place: Anchor, variables: set[str], last: list[ast.stmt]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     """(statements to run with ``last`` at the end, guards, names that stay unbound).
@@ -187,7 +188,7 @@ def _whole_slice(
     """
     late: set[str] = set()
     while True:
-        attempt = _slice(place, variables, last, late)
+        attempt = _slice_block(place, variables, last, late)
         defined = {
             statement.name
             for statement in place.script.blocks[0].statements
@@ -199,15 +200,15 @@ def _whole_slice(
         late |= later
 
 
-def _slice(
+def _slice_block(
     place: Anchor, variables: set[str], last: list[ast.stmt], late: set[str]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
     ready = variables | set(dir(builtins)) | {"__file__", "__name__"}
     statements: list[ast.stmt] = list(last)
-    need = (set(statement_names.names_of(place.statement).reads) | late) - ready
+    need = (set(statement_names.list_names(place.statement).reads) | late) - ready
     guards: list[str] = []
     # bound on some path only, or by a loop's body for its next round: that is for the run to see
-    perhaps = set(statement_names.names_of(place.statement).touches)
+    perhaps = set(statement_names.list_names(place.statement).touches)
     block, end = place.block, place.index
     while True:
         for index in reversed(range(len(block.statements))):
@@ -217,7 +218,7 @@ def _slice(
                 statement is place.statement or not isinstance(statement, DEFINITIONS)
             ):
                 continue
-            names = statement_names.names_of(statement)
+            names = statement_names.list_names(statement)
             # a setting made on an imported module ("torch.backends...") is no way to get a quantity
             changes = names.touches - (place.script.origins.keys() - names.binds)
             if not need & changes or not _may_run(statement):
@@ -227,11 +228,11 @@ def _slice(
             need = (need - names.binds) | (set(names.reads) - ready)
         if block.outer is None:
             return statements, guards, need - perhaps
-        statements, need = _climb(block, statements, need, ready, guards)
+        statements, need = _climb_out(block, statements, need, ready, guards)
         block, end = block.outer, block.place
 
 
-def _climb(
+def _climb_out(
     block: Block, statements: list[ast.stmt], need: set[str], ready: set[str], guards: list[str]
 ) -> tuple[list[ast.stmt], set[str]]:
     """Climb out of a block: an ``if`` becomes a guard, a ``with`` stays around the statements."""
@@ -241,7 +242,7 @@ def _climb(
         if "__name__" not in test:
             guards.append(f"not ({test})" if block.branch == "orelse" else test)
     elif isinstance(owner, ast.With):
-        head = statement_names.with_names(owner)
+        head = statement_names.list_names_of_with(owner)
         around = ast.copy_location(ast.With(items=owner.items, body=statements), owner)
         return [around], (need - head.binds) | (set(head.reads) - ready)
     return statements, need

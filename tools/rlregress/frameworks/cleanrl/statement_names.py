@@ -31,23 +31,25 @@ class Names(NamedTuple):
 _NOTHING = Names(frozenset(), frozenset(), frozenset())
 
 
-def loads(node: ast.AST) -> set[str]:
+def list_loaded_names(node: ast.AST) -> set[str]:
     """Names that an expression, a function or a class reads from around it."""
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-        return _function_names(node)
+        return _list_names_of_function(node)
     if isinstance(node, ast.ClassDef):
-        outside = set().union(*map(loads, [*node.bases, *node.keywords, *node.decorator_list]))
+        outside = set().union(
+            *map(list_loaded_names, [*node.bases, *node.keywords, *node.decorator_list])
+        )
         inside = block_names(node.body)
         return outside | set(inside.reads)
     if isinstance(node, _COMPREHENSIONS):
-        bound = {n for g in node.generators for n in stores(g.target)}
-        return set().union(*map(loads, ast.iter_child_nodes(node))) - bound
-    return set().union(*map(loads, ast.iter_child_nodes(node)))
+        bound = {n for g in node.generators for n in list_stored_names(g.target)}
+        return set().union(*map(list_loaded_names, ast.iter_child_nodes(node))) - bound
+    return set().union(*map(list_loaded_names, ast.iter_child_nodes(node)))
 
 
-def _function_names(node: ast.AST) -> set[str]:
+def _list_names_of_function(node: ast.AST) -> set[str]:
     arguments: ast.arguments = node.args  # type: ignore[attr-defined]
     parameters = [*getattr(arguments, "posonlyargs", []), *arguments.args, *arguments.kwonlyargs]
     parameters += [a for a in (arguments.vararg, arguments.kwarg) if a is not None]
@@ -57,8 +59,8 @@ def _function_names(node: ast.AST) -> set[str]:
     local = {argument.arg for argument in parameters}
     for statement in body:
         local |= set(_bound_within(statement))
-    inside = set().union(*map(loads, body)) - local
-    return set().union(inside, *map(loads, around))
+    inside = set().union(*map(list_loaded_names, body)) - local
+    return set().union(inside, *map(list_loaded_names, around))
 
 
 def _bound_within(node: ast.AST) -> Iterator[str]:
@@ -66,7 +68,7 @@ def _bound_within(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
-        yield from origins(node)
+        yield from list_import_origins(node)
     elif isinstance(node, _SCOPES):
         if not isinstance(node, ast.Lambda):
             yield node.name
@@ -75,45 +77,45 @@ def _bound_within(node: ast.AST) -> Iterator[str]:
         yield from _bound_within(child)
 
 
-def stores(target: ast.AST) -> set[str]:
+def list_stored_names(target: ast.AST) -> set[str]:
     """Names that a target of an assignment binds."""
     if isinstance(target, ast.Name):
         return {target.id}
     if isinstance(target, (ast.Tuple, ast.List)):
-        return set().union(*map(stores, target.elts))
+        return set().union(*map(list_stored_names, target.elts))
     if isinstance(target, ast.Starred):
-        return stores(target.value)
+        return list_stored_names(target.value)
     return set()
 
 
-def _changed_by_target(target: ast.AST) -> set[str]:
+def _list_changed_by_target(target: ast.AST) -> set[str]:
     """Names whose object an assignment to a part of it changes."""
     if isinstance(target, (ast.Tuple, ast.List)):
-        return set().union(*map(_changed_by_target, target.elts))
+        return set().union(*map(_list_changed_by_target, target.elts))
     if isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):
-        root = _root(target)
+        root = _root_name(target)
         return {root} if root else set()
     return set()
 
 
-def _root(node: ast.AST) -> str:
+def _root_name(node: ast.AST) -> str:
     while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred, ast.Call)):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _changed_by_calls(node: ast.AST) -> set[str]:
+def _list_changed_by_calls(node: ast.AST) -> set[str]:
     changed = set()
     for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             method = call.func.attr
             in_place = method.endswith("_") and not method.endswith("__")
             if in_place or method in _CHANGING:
-                changed.add(_root(call.func))
+                changed.add(_root_name(call.func))
     return changed - {""}
 
 
-def origins(node: ast.AST) -> dict[str, str]:
+def list_import_origins(node: ast.AST) -> dict[str, str]:
     """Name that an import binds -> full name of the module that it is, or comes from."""
     aliases = node.names  # type: ignore[attr-defined]
     if isinstance(node, ast.ImportFrom):
@@ -121,12 +123,12 @@ def origins(node: ast.AST) -> dict[str, str]:
     return {alias.asname or alias.name.partition(".")[0]: alias.name for alias in aliases}
 
 
-def _simple(reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()) -> Names:
+def _make_names(reads: Iterable[str], binds: Iterable[str], touches: Iterable[str] = ()) -> Names:
     binds = frozenset(binds)
     return Names(frozenset(reads), binds, binds | frozenset(touches))
 
 
-def _then(first: Names, second: Names) -> Names:
+def _join_in_order(first: Names, second: Names) -> Names:
     return Names(
         first.reads | (second.reads - first.binds),
         first.binds | second.binds,
@@ -134,7 +136,7 @@ def _then(first: Names, second: Names) -> Names:
     )
 
 
-def _either(ways: Sequence[Names]) -> Names:
+def _join_branches(ways: Sequence[Names]) -> Names:
     return Names(
         frozenset().union(*(way.reads for way in ways)),
         frozenset.intersection(*(way.binds for way in ways)),
@@ -142,7 +144,7 @@ def _either(ways: Sequence[Names]) -> Names:
     )
 
 
-def _perhaps(names: Names) -> Names:
+def _mark_optional(names: Names) -> Names:
     return Names(names.reads, frozenset(), names.touches)
 
 
@@ -150,55 +152,64 @@ def block_names(statements: Sequence[ast.stmt]) -> Names:
     """Return the names of statements that run one after the other."""
     names = _NOTHING
     for statement in statements:
-        names = _then(names, names_of(statement))
+        names = _join_in_order(names, list_names(statement))
     return names
 
 
 @functools.cache
-def names_of(node: ast.stmt) -> Names:
+def list_names(node: ast.stmt) -> Names:
     """Return the names of one statement; of compound ones with everything inside them."""
     if isinstance(node, ast.Assign):
         parts = [t for t in node.targets if not isinstance(t, ast.Name)]
-        changed = set().union(*map(_changed_by_target, node.targets))
-        reads = loads(node.value).union(*map(loads, parts), changed)
-        bound = set().union(*map(stores, node.targets))
-        return _simple(reads, bound, changed | _changed_by_calls(node.value))
+        changed = set().union(*map(_list_changed_by_target, node.targets))
+        reads = list_loaded_names(node.value).union(*map(list_loaded_names, parts), changed)
+        bound = set().union(*map(list_stored_names, node.targets))
+        return _make_names(reads, bound, changed | _list_changed_by_calls(node.value))
     if isinstance(node, ast.AnnAssign):
-        bound = stores(node.target) if node.value else set()
-        return _simple(loads(node.value) if node.value else (), bound)
+        bound = list_stored_names(node.target) if node.value else set()
+        return _make_names(list_loaded_names(node.value) if node.value else (), bound)
     if isinstance(node, ast.AugAssign):
-        changed = stores(node.target) | _changed_by_target(node.target)
-        reads = loads(node.value) | loads(node.target) | changed
-        return _simple(reads, stores(node.target), changed)
+        changed = list_stored_names(node.target) | _list_changed_by_target(node.target)
+        reads = list_loaded_names(node.value) | list_loaded_names(node.target) | changed
+        return _make_names(reads, list_stored_names(node.target), changed)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return _simple(loads(node) - {node.name}, {node.name})
+        return _make_names(list_loaded_names(node) - {node.name}, {node.name})
     if isinstance(node, (ast.Import, ast.ImportFrom)):
-        return _simple((), origins(node))
+        return _make_names((), list_import_origins(node))
     if isinstance(node, ast.If):
-        ways = _either([block_names(node.body), block_names(node.orelse)])
-        return _then(_simple(loads(node.test), (), _changed_by_calls(node.test)), ways)
+        ways = _join_branches([block_names(node.body), block_names(node.orelse)])
+        return _join_in_order(
+            _make_names(list_loaded_names(node.test), (), _list_changed_by_calls(node.test)), ways
+        )
     if isinstance(node, (ast.For, ast.AsyncFor)):
         body = block_names(node.body)
-        target = stores(node.target)
-        inside = _then(_simple((), target), body)
-        after = _perhaps(block_names(node.orelse))
-        return _then(_then(_simple(loads(node.iter), ()), _perhaps(inside)), after)
+        target = list_stored_names(node.target)
+        inside = _join_in_order(_make_names((), target), body)
+        after = _mark_optional(block_names(node.orelse))
+        return _join_in_order(
+            _join_in_order(_make_names(list_loaded_names(node.iter), ()), _mark_optional(inside)),
+            after,
+        )
     if isinstance(node, ast.While):
-        return _then(_simple(loads(node.test), ()), _perhaps(block_names(node.body)))
+        return _join_in_order(
+            _make_names(list_loaded_names(node.test), ()), _mark_optional(block_names(node.body))
+        )
     if isinstance(node, (ast.With, ast.AsyncWith)):
-        around = with_names(node)
-        return _then(around, block_names(node.body))
+        around = list_names_of_with(node)
+        return _join_in_order(around, block_names(node.body))
     if isinstance(node, ast.Try):
         tried = block_names([*node.body, *node.orelse])
         ends = [tried, *(block_names(handler.body) for handler in node.handlers)]
-        return _then(_perhaps(tried), _then(_either(ends), block_names(node.finalbody)))
-    return _simple(loads(node), (), _changed_by_calls(node))
+        return _join_in_order(
+            _mark_optional(tried), _join_in_order(_join_branches(ends), block_names(node.finalbody))
+        )
+    return _make_names(list_loaded_names(node), (), _list_changed_by_calls(node))
 
 
-def with_names(node: ast.AST) -> Names:
+def list_names_of_with(node: ast.AST) -> Names:
     """Return the names of the head of a ``with``."""
     names = _NOTHING
     for item in node.items:  # type: ignore[attr-defined]
-        bound = stores(item.optional_vars) if item.optional_vars is not None else ()
-        names = _then(names, _simple(loads(item.context_expr), bound))
+        bound = list_stored_names(item.optional_vars) if item.optional_vars is not None else ()
+        names = _join_in_order(names, _make_names(list_loaded_names(item.context_expr), bound))
     return names

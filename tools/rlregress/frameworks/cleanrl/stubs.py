@@ -55,7 +55,7 @@ def as_tensor(value: Any) -> Any:
     return value
 
 
-def spaces(low: Any, high: Any, observations: int = 1) -> Bag:
+def make_spaces(low: Any, high: Any, observations: int = 1) -> Bag:
     """Return an object with the spaces of one environment and of vectorised ones.
 
     Args:
@@ -74,32 +74,32 @@ def spaces(low: Any, high: Any, observations: int = 1) -> Bag:
     )
 
 
-def defaults(script: Script) -> dict[str, Any]:
+def read_defaults(script: Script) -> dict[str, Any]:
     """The defaults of a script's command line, by name with underscores.
 
     From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
     anything but literals, ``int`` and ``float`` is left out.
     """
-    return dict(_defaults(script))
+    return dict(_read_defaults(script))
 
 
 @functools.lru_cache(maxsize=64)
-def _defaults(script: Script) -> dict[str, Any]:
+def _read_defaults(script: Script) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     tree = ast.Module(body=script.blocks[0].statements, type_ignores=[])
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef) and node.name == "Args":
             for field in node.body:
                 if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                    _put(by_name, field.target.id, field.value)
+                    _put_default(by_name, field.target.id, field.value)
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument":
             flag = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
             values = {keyword.arg: keyword.value for keyword in node.keywords}
-            _put(by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
+            _put_default(by_name, str(flag).lstrip("-").replace("-", "_"), values.get("default"))
     return by_name
 
 
-def _put(defaults: dict[str, Any], name: str, value: Any) -> None:
+def _put_default(defaults: dict[str, Any], name: str, value: Any) -> None:
     try:
         code = compile(ast.Expression(value), "<default>", "eval")
         defaults[name] = eval(code, {"__builtins__": {}, "int": int, "float": float})  # noqa: S307
@@ -107,13 +107,13 @@ def _put(defaults: dict[str, Any], name: str, value: Any) -> None:
         defaults.pop(name, None)
 
 
-def arguments(script: Script, **flags: Any) -> Bag:
+def make_arguments(script: Script, **flags: Any) -> Bag:
     """``args``: the script's defaults, with some chosen by the probe."""
-    return Bag(**{**defaults(script), **flags})
+    return Bag(**{**read_defaults(script), **flags})
 
 
 @contextmanager
-def precise() -> Iterator[None]:
+def use_float64() -> Iterator[None]:
     """Float64 is the default type: what scripts make with ``torch.Tensor`` is no rounding."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)

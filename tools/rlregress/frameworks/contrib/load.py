@@ -15,7 +15,7 @@ from rlregress.probing.file_kinds import TrainingWithFiles
 from rlregress.probing.interface import Unsupported
 
 
-def class_named(title: str) -> Any:
+def find_class(title: str) -> Any:
     """The class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(sb3_contrib, title, None)
     if algorithm is None:
@@ -32,7 +32,7 @@ class _FirstActionForbidden(gyms.Wrapper):
 
 
 def _agent(title: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
-    return SavedAgent(title.lower(), settings, partial(class_named, title), title, **differing)
+    return SavedAgent(title.lower(), settings, partial(find_class, title), title, **differing)
 
 
 _ON_POLICY = {**ON_POLICY, "batch_size": 16, "n_epochs": 2}

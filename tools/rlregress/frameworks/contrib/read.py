@@ -26,17 +26,17 @@ _CELLS: Mapping[tuple[str, str], tuple[Any, bool]] = {
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
     return {
-        cell: of_sb3.names_of(cell[0], algorithm_class)[0]
+        cell: of_sb3.split_names(cell[0], algorithm_class)[0]
         for cell, (algorithm_class, _) in _CELLS.items()
     }
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
-    return read_each({cell: partial(_values, *cell) for cell in _CELLS})
+    return read_each({cell: partial(_read_values, *cell) for cell in _CELLS})
 
 
-def _values(algorithm: str, scope: str) -> dict[str, Any]:
+def _read_values(algorithm: str, scope: str) -> dict[str, Any]:
     algorithm_class, discrete = _CELLS[algorithm, scope]
-    agent = of_sb3.construct(algorithm_class, discrete)
-    return of_sb3.values_of(algorithm, agent)
+    agent = of_sb3.construct_agent(algorithm_class, discrete)
+    return of_sb3.read_values(algorithm, agent)

@@ -44,13 +44,13 @@ RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else 
 
 
 @contextlib.contextmanager
-def silent() -> Iterator[None]:
+def silence_runner() -> Iterator[None]:
     """Without the tables that a runner prints; filters of warnings are as before afterwards."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         yield
 
 
-def observed(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
+def make_observations(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
     """Observations as an environment hands them out, at a reset or ``stepped``."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
@@ -80,25 +80,27 @@ class Networks(NamedTuple):
         """Return the configuration of two networks, the first of which acts."""
         sizes: dict[str, Any] = {"rnn_hidden_dim": 4, "rnn_num_layers": 2}
         both = {"rnn_type": self.memory, **sizes} if self.memory else {}
-        both.update(_known_options(activation=self.activation))
+        both.update(_select_known_options(activation=self.activation))
         if MODELS:
             both["class_name"] = "RNNModel" if self.memory else "MLPModel"
             if IMAGES in self.groups:
                 layers = {"output_channels": [3, 2], "kernel_size": 2, "activation": "elu"}
                 both.update(class_name="CNNModel", cnn_cfg=layers)
-            both.update(_known_options(hidden_dims=self.hidden, obs_normalization=self.normalised))
+            both.update(
+                _select_known_options(hidden_dims=self.hidden, obs_normalization=self.normalised)
+            )
             law = {"distribution_cfg": {"class_name": "GaussianDistribution", **self.law}}
-            acting = law if DISTRIBUTIONS else {"stochastic": True, **self._deviation()}
+            acting = law if DISTRIBUTIONS else {"stochastic": True, **self._configure_deviation()}
             return {names[0]: {**both, **acting}, names[1]: both}
-        both.update(self._deviation())
+        both.update(self._configure_deviation())
         both["class_name"] = kinds[bool(self.memory)]
         for name in names:
-            both.update(_known_options(**{f"{name}_hidden_dims": self.hidden}))
+            both.update(_select_known_options(**{f"{name}_hidden_dims": self.hidden}))
             if GROUPED:
-                both.update(_known_options(**{f"{name}_obs_normalization": self.normalised}))
+                both.update(_select_known_options(**{f"{name}_obs_normalization": self.normalised}))
         return {"policy": both, "empirical_normalization": None if GROUPED else self.normalised}
 
-    def _deviation(self) -> dict[str, Any]:
+    def _configure_deviation(self) -> dict[str, Any]:
         if not self.law:
             return {}
         return {"state_dependent_std": True, "noise_std_type": self.law["std_type"]}
@@ -116,7 +118,7 @@ class Networks(NamedTuple):
                 return [self.law["class_name"]]
             holder = rsl_rl.models.MLPModel if MODELS else rsl_rl.modules.ActorCritic
             known_options = {"class_name", "std_type", *inspect.signature(holder).parameters}
-            return sorted({*self.law, *self._deviation()} - known_options)
+            return sorted({*self.law, *self._configure_deviation()} - known_options)
         name = self.law["class_name"]
         network_class = getattr(rsl_rl.modules, name, None)
         known_options = {
@@ -126,7 +128,7 @@ class Networks(NamedTuple):
         return sorted(set(self.law) - known_options) if network_class else [name]
 
 
-def require(algorithm: Mapping[str, Any], networks: Networks) -> None:
+def require_configuration(algorithm: Mapping[str, Any], networks: Networks) -> None:
     """Raise Unsupported if this version does not have all of the configuration of an algorithm."""
     name, lacking = algorithm["class_name"], networks.lacking()
     if hasattr(algorithms, name):
@@ -139,11 +141,11 @@ def require(algorithm: Mapping[str, Any], networks: Networks) -> None:
         raise Unsupported(f"this version of RSL-RL has no {lacking[0]}")
 
 
-def _known_options(**options: Any) -> dict[str, Any]:
+def _select_known_options(**options: Any) -> dict[str, Any]:
     return {name: option for name, option in options.items() if option is not None}
 
 
-def configuration(
+def make_configuration(
     steps: int,
     algorithm: Mapping[str, Any],
     networks: Networks,
@@ -161,37 +163,37 @@ def configuration(
     }
 
 
-def _first(holder: Any, names: Sequence[str]) -> Any:
+def _first_attribute(holder: Any, names: Sequence[str]) -> Any:
     return next(getattr(holder, name) for name in names if hasattr(holder, name))
 
 
-def policy(algorithm: Any) -> Any:
+def find_policy(algorithm: Any) -> Any:
     """The module that acts."""
-    return _first(algorithm, ("actor", "student", "policy", "actor_critic"))
+    return _first_attribute(algorithm, ("actor", "student", "policy", "actor_critic"))
 
 
-def network(algorithm: Any, name: str) -> nn.Module:
+def find_network(algorithm: Any, name: str) -> nn.Module:
     """The layers of the network ``name``, such as "critic"."""
-    return getattr(algorithm, name).mlp if MODELS else getattr(policy(algorithm), name)
+    return getattr(algorithm, name).mlp if MODELS else getattr(find_policy(algorithm), name)
 
 
-def parameters(algorithm: Any) -> dict[str, torch.Tensor]:
+def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
     """Everything that is trained, and what normalises it, by name."""
     if not MODELS:
-        return dict(policy(algorithm).state_dict())
+        return dict(find_policy(algorithm).state_dict())
     named = (("actor", algorithm.actor), ("critic", algorithm.critic))
     return {f"{own}.{key}": v for own, model in named for key, v in model.state_dict().items()}
 
 
-def best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
+def choose_best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
     """The actions of the policy without exploration, [environments, dimensions]."""
-    acting = policy(algorithm)
+    acting = find_policy(algorithm)
     return acting(observations) if MODELS else acting.act_inference(observations)
 
 
-def drawn_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def draw_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Actions [environments, dimensions] and log-probabilities [environments] of a rollout."""
-    acting = policy(algorithm)
+    acting = find_policy(algorithm)
     sampled_actions = (
         acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
     )
@@ -199,53 +201,53 @@ def drawn_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torc
     return actions, getattr(acting, log_prob_name(algorithm))(actions)
 
 
-def values(algorithm: Any, observations: Any) -> torch.Tensor:
+def estimate_values(algorithm: Any, observations: Any) -> torch.Tensor:
     """Return the critic's values, [environments, 1]."""
     if MODELS:
         return algorithm.critic(observations)
-    return policy(algorithm).evaluate(observations)
+    return find_policy(algorithm).evaluate(observations)
 
 
-def deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
+def find_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
     """The trained standard deviation, and whether it is its logarithm."""
-    named = policy(algorithm).named_parameters()
+    named = find_policy(algorithm).named_parameters()
     name, parameter = next((name, own) for name, own in named if "std" in name)
     return parameter, "log" in name
 
 
 def set_log_deviation(algorithm: Any, number: float) -> None:
     """Let the standard deviation of the policy have this logarithm."""
-    parameter, logarithm = deviation(algorithm)
+    parameter, logarithm = find_deviation(algorithm)
     with torch.no_grad():
         parameter.fill_(number if logarithm else math.exp(number))
 
 
-def entropy(algorithm: Any) -> torch.Tensor:
+def read_entropy(algorithm: Any) -> torch.Tensor:
     """The entropy of the policy where it was evaluated last, [.., samples]."""
-    acting = policy(algorithm)
+    acting = find_policy(algorithm)
     return acting.output_entropy if MODELS else acting.entropy
 
 
-def recurrent_layers(algorithm: Any, name: str) -> nn.Module:
+def find_recurrent_layers(algorithm: Any, name: str) -> nn.Module:
     """The recurrent layers of "actor" or "critic"."""
     if MODELS:
         return getattr(algorithm, name).rnn.rnn
-    return getattr(policy(algorithm), f"memory_{name[0]}").rnn
+    return getattr(find_policy(algorithm), f"memory_{name[0]}").rnn
 
 
 def log_prob_name(algorithm: Any) -> str:
     """The name of the method that scores actions."""
     names = ("get_output_log_prob", "get_actions_log_prob")
-    return next(name for name in names if hasattr(policy(algorithm), name))
+    return next(name for name in names if hasattr(find_policy(algorithm), name))
 
 
-def curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
+def find_curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
     """The optimiser of the predictor of random network distillation."""
     own = getattr(algorithm, "rnd_optimizer", None)
     return algorithm.rnd.optimizer if own is None else own
 
 
-def losses(reported: Any) -> np.ndarray:
+def list_losses(reported: Any) -> np.ndarray:
     """Return the mean losses that ``update`` returns, of all configured components."""
     named = reported if isinstance(reported, dict) else dict(enumerate(reported))
     return np.array([loss for loss in named.values() if loss is not None], dtype=np.float64)
@@ -262,17 +264,17 @@ class Batch(NamedTuple):
     log_probs: torch.Tensor
 
 
-def batch(handed: Any) -> Batch:
+def read_batch(handed: Any) -> Batch:
     """The part of a minibatch that is looked at."""
     if not isinstance(handed, tuple):
         scored = handed.advantages, handed.returns, handed.old_actions_log_prob
-        return Batch(group(handed.observations), handed.actions, handed.values, *scored)
+        return Batch(select_group(handed.observations), handed.actions, handed.values, *scored)
     # before 3.0 the observations of the critic stand in between
     first = 1 if GROUPED else 2
-    return Batch(group(handed[0]), *handed[first : first + 5])
+    return Batch(select_group(handed[0]), *handed[first : first + 5])
 
 
-def group(observations: Any) -> torch.Tensor:
+def select_group(observations: Any) -> torch.Tensor:
     """The numbers of observations that an agent has been given, [.., dimensions]."""
     return observations["policy"] if GROUPED else observations
 
@@ -282,13 +284,13 @@ def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) 
     storage.mu, storage.sigma = storage.distribution_params = mean, scale
 
 
-def old_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
+def read_old_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
     """Means and deviations of the policy of a rollout, [steps, environments, actions] each."""
     parameters = getattr(storage, "distribution_params", None)
     return (storage.mu, storage.sigma) if parameters is None else parameters
 
 
-def learn(runner: Any, rollouts: int) -> None:
+def train_without_folder(runner: Any, rollouts: int) -> None:
     """Train without a folder: earlier versions save the first and the last agent all the same."""
     runner.current_learning_iteration, runner.logger_type = 1, ""
     module = sys.modules[type(runner).__module__]

@@ -69,14 +69,14 @@ class Vectorised(VecEnv):
 
     def get_observations(self) -> Any:
         """The observations before the next step."""
-        return compat.observed(self.groups())
+        return compat.make_observations(self.groups())
 
     def reset(self) -> Any:
         """Begin all episodes anew."""
         self._observations = [environment.reset()[0] for environment in self.environments]
         return self.get_observations()
 
-    def bounded(self, actions: torch.Tensor) -> np.ndarray:
+    def clip_actions(self, actions: torch.Tensor) -> np.ndarray:
         """Actions as they are executed, float32 [environments, dimensions]."""
         numbers = actions.detach().numpy()
         space = self.environments[0].action_space
@@ -86,7 +86,7 @@ class Vectorised(VecEnv):
         """One step of each."""
         rewards: list[float] = []
         ends: list[tuple[bool, bool]] = []
-        for number, action in enumerate(self.bounded(actions)):
+        for number, action in enumerate(self.clip_actions(actions)):
             environment = self.environments[number]
             observation, reward, *flags, _ = environment.step(action)
             rewards.append(float(reward))
@@ -94,5 +94,5 @@ class Vectorised(VecEnv):
             self._observations[number] = environment.reset()[0] if any(flags) else observation
         terminated, truncated = torch.tensor(ends).T
         extras = {"time_outs": truncated.float(), "observations": self.groups()}
-        observed = compat.observed(self.groups(), stepped=True)
+        observed = compat.make_observations(self.groups(), stepped=True)
         return observed, torch.tensor(rewards), (terminated | truncated).long(), extras

@@ -43,17 +43,17 @@ _CURIOUS: dict[str, Any] = {
 
 def _runner(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
     networks = compat.Networks(hidden=[8, 8], normalised=True)
-    compat.require(algorithm, networks)
+    compat.require_configuration(algorithm, networks)
     torch.manual_seed(seed)
     environment = Vectorised(make_env(), make_env(), seed=seed, clipped=True)
     # a runner writes into it
     settings = copy.deepcopy(dict(algorithm))
-    return training.make_runner(environment, compat.configuration(_STEPS, settings, networks))
+    return training.make_runner(environment, compat.make_configuration(_STEPS, settings, networks))
 
 
 def _trained(algorithm: Mapping[str, Any], make_env: Callable[..., Any], seed: int) -> Any:
     runner = _runner(algorithm, make_env, seed)
-    training.learn(runner, 4 * _STEPS)
+    training.train_steps(runner, 4 * _STEPS)
     return runner
 
 
@@ -70,7 +70,7 @@ def _load(algorithm: Mapping[str, Any], make_env: Callable[..., Any], folder: st
 
 def _acts(runner: Any) -> dict[str, Any]:
     observations = np.random.default_rng(0).normal(size=(8, runner.env.num_obs))
-    agent = training.trained(runner, 0, {})
+    agent = training.make_trained(runner, 0, {})
     actions, values = agent.policy(observations), agent.value(observations)
     return {"deterministic actions": actions, "values": values}
 
@@ -84,7 +84,7 @@ def _state(runner: Any) -> Iterator[Item]:
 
 def _go_on(runner: Any) -> Iterator[Item]:
     torch.manual_seed(3)
-    training.learn(runner, 2 * _STEPS)
+    training.train_steps(runner, 2 * _STEPS)
     yield "continued training", _acts(runner), type(runner.alg).update
 
 

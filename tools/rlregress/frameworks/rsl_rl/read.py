@@ -12,7 +12,7 @@ from rsl_rl.algorithms import PPO
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import Vectorised
-from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, configured, make_runner
+from rlregress.frameworks.rsl_rl.train.training import ARGUMENTS, make_configuration, make_runner
 from rlregress.probing.families import read_each
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.layers import linear_layers
@@ -46,7 +46,7 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     return {("ppo", "library"): {**named, **_OF_RUNNERS}}
 
 
-def _environment() -> Vectorised:
+def _make_environment() -> Vectorised:
     return Vectorised(Scripted(-np.ones(2), np.ones(2), observation_dimensions=3))
 
 
@@ -56,26 +56,26 @@ def defaults() -> dict[tuple[str, str], dict[str, Any]]:
     Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
     number of rows of the second follows from it.
     """
-    return read_each({("ppo", "library"): _values})
+    return read_each({("ppo", "library"): _read_values})
 
 
-def _values() -> dict[str, Any]:
-    configuration = compat.configuration(2, {"class_name": "PPO"}, compat.Networks())
-    return _values_of(make_runner(_environment(), configuration).alg)
+def _read_values() -> dict[str, Any]:
+    configuration = compat.make_configuration(2, {"class_name": "PPO"}, compat.Networks())
+    return _read_values_of(make_runner(_make_environment(), configuration).alg)
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
-    agent = make_runner(_environment(), configured(hyperparameters, 1)).alg
+    agent = make_runner(_make_environment(), make_configuration(hyperparameters, 1)).alg
     steps = agent.storage.num_transitions_per_env
     rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}
-    return {**_values_of(agent), **rows}
+    return {**_read_values_of(agent), **rows}
 
 
-def _values_of(agent: Any) -> dict[str, Any]:
+def _read_values_of(agent: Any) -> dict[str, Any]:
     read = {name: getattr(agent, own) for name, own in ARGUMENTS.items() if hasattr(agent, own)}
     largest = read["max_gradient_norm"]
-    layers = linear_layers(compat.network(agent, "actor"))
+    layers = linear_layers(compat.find_network(agent, "actor"))
     return {
         **read,
         # an infinite bound clips nothing

@@ -18,50 +18,50 @@ from stable_baselines3 import __version__
 from stable_baselines3.common import logger, utils
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.probing.families import absent
+from rlregress.probing.families import is_absent
 from rlregress.probing.interface import Unsupported
 
 
-def _version() -> tuple[int, ...]:
+def _version_numbers() -> tuple[int, ...]:
     return tuple(int(number) for number in __version__.split(".")[:2])
 
 
-def keywords(function: Any) -> Mapping[str, inspect.Parameter]:
+def list_parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     """The parameters of a function, or of a class's constructor.
 
     Raises:
         Unsupported: this version does not have the class.
     """
-    if absent(function):
+    if is_absent(function):
         function()
-    return _signature(function).parameters
+    return _read_signature(function).parameters
 
 
 @functools.lru_cache(maxsize=256)
-def _signature(function: Any) -> inspect.Signature:
+def _read_signature(function: Any) -> inspect.Signature:
     return inspect.signature(function)
 
 
-def known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
+def select_known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
     """Those of the arguments that the function takes: for those that only quieten it."""
-    parameters = keywords(function)
+    parameters = list_parameters(function)
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
-def arguments_of(algorithm: Any, **arguments: Any) -> dict[str, Any]:
+def convert_arguments(algorithm: Any, **arguments: Any) -> dict[str, Any]:
     """Arguments of an algorithm's class as this version takes them.
 
     Raises:
         Unsupported: this version cannot do what is asked.
     """
-    parameters = keywords(algorithm)
+    parameters = list_parameters(algorithm)
     if "n_episodes_rollout" in parameters and arguments.get("train_freq", -1) > 0:
         # until 0.10 the number of episodes was an argument of its own, and had to be switched off
         arguments.setdefault("n_episodes_rollout", -1)
     if "normalize_advantage" not in parameters:
         # until 1.4 PPO normalised always: see ``_as_they_are``
         arguments.pop("normalize_advantage", None)
-    if arguments.get("policy_kwargs", {}).get("n_critics") and not _counts_critics(algorithm):
+    if arguments.get("policy_kwargs", {}).get("n_critics") and not _has_critic_count(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
             raise Unsupported(f"{algorithm.__name__} of this version always has two Q networks")
         arguments["policy_kwargs"] = {
@@ -75,8 +75,8 @@ def arguments_of(algorithm: Any, **arguments: Any) -> dict[str, Any]:
     return arguments
 
 
-def _counts_critics(algorithm: Any) -> bool:
-    return "n_critics" in keywords(policy_class(algorithm, "MlpPolicy"))
+def _has_critic_count(algorithm: Any) -> bool:
+    return "n_critics" in list_parameters(find_policy_class(algorithm, "MlpPolicy"))
 
 
 def policy_name(algorithm: Any, environment: Any) -> str:
@@ -87,7 +87,7 @@ def policy_name(algorithm: Any, environment: Any) -> str:
     return next((name for name in named if name.startswith(kind)), f"{kind}Policy")
 
 
-def policy_class(algorithm: Any, name: str) -> Any:
+def find_policy_class(algorithm: Any, name: str) -> Any:
     """The class of a policy by the name that a user calls it."""
     if hasattr(algorithm, "policy_aliases"):
         return algorithm.policy_aliases[name]
@@ -95,17 +95,17 @@ def policy_class(algorithm: Any, name: str) -> Any:
     return getattr(module, name)
 
 
-def network_sizes(policy: Any, value: Any) -> Any:
+def convert_network_sizes(policy: Any, value: Any) -> Any:
     """Sizes of hidden layers of both networks of an actor-critic, as ``net_arch`` takes them."""
-    return networks({"pi": policy, "vf": value})
+    return convert_networks({"pi": policy, "vf": value})
 
 
-def networks(named: dict[str, Any]) -> Any:
+def convert_networks(named: dict[str, Any]) -> Any:
     """Networks of an actor-critic by name, as ``net_arch`` takes them."""
-    return [named] if _version() < (1, 7) else named
+    return [named] if _version_numbers() < (1, 7) else named
 
 
-def adapted(agent: Any, required: Mapping[str, Any]) -> Any:
+def adapt_agent(agent: Any, required: Mapping[str, Any]) -> Any:
     """The agent, silent, with the current names.
 
     Args:
@@ -119,10 +119,10 @@ def adapted(agent: Any, required: Mapping[str, Any]) -> Any:
             critic.q_networks = [critic.q1_net, critic.q2_net]
     if hasattr(agent.policy, "value_net"):
         add_parts(agent.policy)
-    unknown = "normalize_advantage" not in keywords(type(agent))
+    unknown = "normalize_advantage" not in list_parameters(type(agent))
     if unknown and not required.get("normalize_advantage", True):
         _leave_advantages(agent.rollout_buffer)
-    if required.get("gradient_steps") == 0 and _version() < (1, 2):
+    if required.get("gradient_steps") == 0 and _version_numbers() < (1, 2):
         _collect_only(agent)
     return agent
 
@@ -141,7 +141,7 @@ def silence(agent: Any) -> None:
 def _add_train(agent: Any) -> None:
     # until 0.7 the loop handed over what the update uses
     train = agent.train
-    missing = [name for name in ("n_epochs", "batch_size") if name in keywords(train)]
+    missing = [name for name in ("n_epochs", "batch_size") if name in list_parameters(train)]
     if "n_epochs" not in missing:
         return
 
@@ -167,7 +167,7 @@ def add_parts(policy: Any) -> None:
     policy.get_distribution, policy.predict_values = get_distribution, predict_values
 
 
-def tensor_of(policy: Any, observations: np.ndarray) -> torch.Tensor:
+def as_policy_tensor(policy: Any, observations: np.ndarray) -> torch.Tensor:
     """Observations as a policy's networks take them; until 1.0 a policy had no function for it."""
     if hasattr(policy, "obs_to_tensor"):
         return policy.obs_to_tensor(observations)[0]
@@ -211,18 +211,18 @@ def _leave_advantages(buffer: Any) -> None:
     buffer.get = unnormalised
 
 
-def add(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
+def add_transition(buffer: Any, *transition: Any, info: Mapping[str, Any]) -> None:
     """Add a transition of one environment to a replay buffer; until 1.0 it took no infos."""
-    infos = ([dict(info)],) if "infos" in keywords(type(buffer).add) else ()
+    infos = ([dict(info)],) if "infos" in list_parameters(type(buffer).add) else ()
     buffer.add(*transition, *infos)
 
 
-def truncations(buffer: Any) -> np.ndarray:
+def read_truncations(buffer: Any) -> np.ndarray:
     """Return for each row of a replay buffer whether truncation ended it; none did until 1.0."""
     return getattr(buffer, "timeouts", np.zeros_like(buffer.dones)).astype(bool)
 
 
-def steps_per_collection(agent: Any) -> Any:
+def read_steps_per_collection(agent: Any) -> Any:
     """``train_freq`` as a number; the number of episodes, in words, where it counts these."""
     frequency = agent.train_freq
     if hasattr(frequency, "frequency"):
@@ -230,7 +230,7 @@ def steps_per_collection(agent: Any) -> Any:
     return frequency if frequency > 0 else agent.n_episodes_rollout
 
 
-def episode_starts(agent: Any) -> np.ndarray:
+def read_episode_starts(agent: Any) -> np.ndarray:
     """Return for each step of a rollout, and the one after it, whether it starts an episode."""
     buffer = agent.rollout_buffer
     stored = buffer.episode_starts if hasattr(buffer, "episode_starts") else buffer.dones

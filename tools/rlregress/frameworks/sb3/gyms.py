@@ -1,7 +1,8 @@
 """The environment library that the installed Stable-Baselines3 stands on: gymnasium, or gym.
 
-Environments of this suite are written for gymnasium. ``native`` hands one over to a version before
-2.0, which stands on gym: ``reset`` answers with the observation, ``step`` with four values.
+Environments of this suite are written for gymnasium. ``convert_environment`` hands one over to a
+version before 2.0, which stands on gym: ``reset`` answers with the observation, ``step`` with four
+values.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ Wrapper: Any = library.Wrapper
 _SAME = library is gymnasium
 
 
-def native(environment: Any) -> Any:
+def convert_environment(environment: Any) -> Any:
     """Return a gymnasium environment in the form that this version accepts."""
     if _SAME or isinstance(environment, (Env, VecEnv)):
         return environment
     return Native(environment)
 
 
-def space(original: Any) -> Any:
+def convert_space(original: Any) -> Any:
     """A gymnasium space as one of the library.
 
     Raises:
@@ -51,7 +52,7 @@ def space(original: Any) -> Any:
     if isinstance(original, kinds.MultiBinary):
         return spaces.MultiBinary(original.n)
     if isinstance(original, kinds.Dict):
-        return spaces.Dict({name: space(part) for name, part in original.spaces.items()})
+        return spaces.Dict({name: convert_space(part) for name, part in original.spaces.items()})
     raise Unsupported(f"{library.__name__} {library.__version__} has no space {original}")
 
 
@@ -66,8 +67,8 @@ class Native(Env):
         self._environment = environment
         self._next_seed: int | None = None
         self._draws, _ = library.utils.seeding.np_random(None)
-        self.observation_space = space(environment.observation_space)
-        self.action_space = space(environment.action_space)
+        self.observation_space = convert_space(environment.observation_space)
+        self.action_space = convert_space(environment.action_space)
         self.metadata = dict(environment.metadata)
         self.metadata["render.modes"] = list(self.metadata.get("render_modes", ()))
         self.spec = environment.spec
@@ -115,17 +116,19 @@ class Native(Env):
         self._environment.close()
 
 
-def generator(seed: int) -> Any:
+def make_generator(seed: int) -> Any:
     """A generator of random numbers, of the kind that the library gives its environments."""
     return np.random.default_rng(seed) if _SAME else library.utils.seeding.np_random(seed)[0]
 
 
-def side_by_side(*environments: Any) -> Any:
+def vectorise_environments(*environments: Any) -> Any:
     """Environments in a ``DummyVecEnv``."""
-    return DummyVecEnv([lambda env=environment: native(env) for environment in environments])
+    return DummyVecEnv(
+        [lambda env=environment: convert_environment(env) for environment in environments]
+    )
 
 
-def env_util() -> Any:
+def find_env_util() -> Any:
     """The module with the functions that make vectorised environments."""
     try:
         from stable_baselines3.common import env_util as module
@@ -136,11 +139,13 @@ def env_util() -> Any:
 
 def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
     """Environments as the function of that name makes them, each within its ``Monitor``."""
-    return env_util().make_vec_env(lambda: native(make_env()), n_envs=environments)
+    return find_env_util().make_vec_env(
+        lambda: convert_environment(make_env()), n_envs=environments
+    )
 
 
 @contextmanager
-def registered(name: str, make: Callable[..., Any]) -> Iterator[None]:
+def register_temporarily(name: str, make: Callable[..., Any]) -> Iterator[None]:
     """Let the library know an environment by name for a while."""
     registration = library.envs.registration
     registration.register(id=name, entry_point=make)

@@ -22,7 +22,7 @@ from rlregress.probing.interface import Unsupported
 _LIBRARY = stable_baselines3.__name__
 
 
-def algorithm_named(name: str) -> Any:
+def find_algorithm(name: str) -> Any:
     """The class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(stable_baselines3, name.upper(), None)
     if algorithm is None:
@@ -30,7 +30,7 @@ def algorithm_named(name: str) -> Any:
     return algorithm
 
 
-def policy_class(algorithm: Any, policy: str) -> Any:
+def find_policy_class(algorithm: Any, policy: str) -> Any:
     """The class of a policy by name; Unsupported where the algorithm has none."""
     policy_type = getattr(algorithm, "policy_aliases", {}).get(policy)
     bases = [base for base in algorithm.__mro__ if "." in base.__module__]
@@ -62,17 +62,17 @@ def make_agent(
         if "only supports" not in str(error) and "support multiple envs" not in str(error):
             raise
         raise Unsupported(f"{algorithm.__name__}: {error}") from None
-    return silent(model)
+    return silence_agent(model)
 
 
-def missing_device() -> str:
+def name_missing_device() -> str:
     """A device that this machine lacks; Unsupported where it has it."""
     if torch.cuda.is_available():
         raise Unsupported("no device is missing: this machine has CUDA")
     return "cuda:0"
 
 
-def silent(model: Any) -> Any:
+def silence_agent(model: Any) -> Any:
     """The agent, with a logger that leaves no folder behind."""
     if hasattr(model, "set_logger"):
         from stable_baselines3.common.logger import Logger
@@ -81,7 +81,7 @@ def silent(model: Any) -> Any:
     return model
 
 
-def by_library(error: BaseException) -> bool:
+def is_raised_by_library(error: BaseException) -> bool:
     """Return whether an error was raised in the library's own code."""
     # as they are named and as they are: a copy of a package may be made of links
     ways = (os.path.abspath, os.path.realpath)
@@ -90,7 +90,7 @@ def by_library(error: BaseException) -> bool:
     return any(way(file).startswith(roots) for file in files for way in ways)
 
 
-def library(module: str, name: str) -> Any:
+def find_in_library(module: str, name: str) -> Any:
     """A class or function of the library; Unsupported where this version has none."""
     try:
         return getattr(importlib.import_module(f"{_LIBRARY}.{module}"), name)

@@ -19,9 +19,14 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.errors import UserError
 from rlregress.frameworks.sb3 import compat, gyms, user_code
-from rlregress.frameworks.sb3.library import algorithm_named, library, make_agent, silent
+from rlregress.frameworks.sb3.library import (
+    find_algorithm,
+    find_in_library,
+    make_agent,
+    silence_agent,
+)
 from rlregress.probing.capabilities import check_arguments
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, with_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
 from rlregress.probing.interface import Unsupported
 
 #: environment steps of the training, and of what goes on after it.
@@ -45,7 +50,7 @@ OFF_POLICY = {
 
 
 def _noise() -> Any:
-    noise = library("common.noise", "NormalActionNoise")
+    noise = find_in_library("common.noise", "NormalActionNoise")
     return noise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
@@ -81,7 +86,7 @@ class SavedAgent:
 
 
 def _own(name: str, settings: Callable[[], dict[str, Any]], **differing: Any) -> SavedAgent:
-    return SavedAgent(name, settings, partial(algorithm_named, name), name.upper(), **differing)
+    return SavedAgent(name, settings, partial(find_algorithm, name), name.upper(), **differing)
 
 
 # until 1.2 no other algorithm takes several environments
@@ -101,7 +106,7 @@ _AGENTS = (
 
 def _environments(saved: SavedAgent, make_env: Callable[..., Any]) -> Any:
     def make_environment() -> Any:
-        return saved.around(gyms.native(make_env(discrete=saved.discrete)))
+        return saved.around(gyms.convert_environment(make_env(discrete=saved.discrete)))
 
     return DummyVecEnv([make_environment] * (2 if saved.several else 1))
 
@@ -156,7 +161,7 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
     yield "deterministic actions", actions, act
     set_random_seed(0)
     yield "sampled actions", actor.predict(observations, deterministic=False)[0], act
-    tensor = compat.tensor_of(policy, observations)
+    tensor = compat.as_policy_tensor(policy, observations)
     with torch.no_grad():
         if hasattr(policy, "lstm_actor"):
             state = actor.predict(observations, deterministic=True)[1]
@@ -210,7 +215,7 @@ def _update(agent: Any) -> Iterator[Item]:
 def _load(saved: SavedAgent, make_env: Callable[..., Any], folder: str) -> Any:
     environment = _environments(saved, make_env)
     path = os.path.join(folder, _MODEL)
-    return silent(saved.algorithm().load(path, env=environment, device="cpu"))
+    return silence_agent(saved.algorithm().load(path, env=environment, device="cpu"))
 
 
 def _model(saved: SavedAgent) -> FileKind:
@@ -328,7 +333,7 @@ def _checkpoint(saved: SavedAgent) -> FileKind:
     option = "save_vecnormalize" if normalised else "save_replay_buffer"
 
     def save(agent: Any, folder: str) -> None:
-        callback = library("common.callbacks", "CheckpointCallback")
+        callback = find_in_library("common.callbacks", "CheckpointCallback")
         check_arguments(callback, {option: True})
         writing = callback(save_freq=1, save_path=folder, name_prefix="agent", **{option: True})
         writing.init_callback(agent)
@@ -345,7 +350,7 @@ def _checkpoint(saved: SavedAgent) -> FileKind:
         )
         if normalised:
             environment = VecNormalize.load(companion, environment)
-        agent = silent(saved.algorithm().load(model, env=environment, device="cpu"))
+        agent = silence_agent(saved.algorithm().load(model, env=environment, device="cpu"))
         if not normalised:
             agent.load_replay_buffer(companion)
         return agent
@@ -386,7 +391,7 @@ def user_agent(path: str) -> Any:
         with contextlib.suppress(ImportError):
             kind = getattr(importlib.import_module(module), name, None)
         if kind is not None:
-            return silent(kind.load(path, device="cpu"))
+            return silence_agent(kind.load(path, device="cpu"))
     raise Unsupported(f"{name} is not installed")
 
 
@@ -412,7 +417,7 @@ def trainings_with_files(
         stored: names of the kinds that ``baselines/saved`` keeps of each release.
     """
     return {
-        saved.name: (TrainingWithFiles(partial(_train, saved), with_stored(_kinds(saved), stored)),)
+        saved.name: (TrainingWithFiles(partial(_train, saved), mark_stored(_kinds(saved), stored)),)
         for saved in agents
     }
 

@@ -14,7 +14,7 @@ from stable_baselines3 import A2C, DDPG, DQN
 from torch import nn
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.training import ALGORITHMS, ARGUMENTS, arguments_of
+from rlregress.frameworks.sb3.train.training import ALGORITHMS, ARGUMENTS, convert_hyperparameters
 from rlregress.probing.families import read_each
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import Scripted
@@ -42,14 +42,14 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     """
     by_cell = {}
     for algorithm, algorithm_class in ALGORITHMS.items():
-        named, lacking = names_of(algorithm, algorithm_class)
+        named, lacking = split_names(algorithm, algorithm_class)
         for own in lacking.values():
             raise Unprobed(f"{algorithm_class.__name__} has no keyword '{own}'", known=True)
         by_cell[algorithm, "library"] = named
     return by_cell
 
 
-def names_of(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], dict[str, str]]:
+def split_names(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], dict[str, str]]:
     """Hyperparameter -> keyword of a class, and those that are no keywords of it."""
     keywords = inspect.signature(made).parameters
     known: tuple[dict[str, str], dict[str, str]] = {}, {}
@@ -62,10 +62,12 @@ def names_of(algorithm: str, made: Callable[..., Any]) -> tuple[dict[str, str], 
 _BOUND = np.ones(2)
 
 
-def construct(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
+def construct_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
     """An agent of three observations and two actions, or, ``discrete``, of two to choose from."""
     actions = len(_BOUND) if discrete else 0
-    environment = gyms.native(Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions))
+    environment = gyms.convert_environment(
+        Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions)
+    )
     policy = compat.policy_name(algorithm_class, environment)
     # a buffer takes no memory before something is written to it
     return algorithm_class(policy, environment, device="cpu", seed=0, **arguments)
@@ -74,49 +76,49 @@ def construct(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each(
-        {(algorithm, "library"): partial(_values, algorithm) for algorithm in ALGORITHMS}
+        {(algorithm, "library"): partial(_read_values, algorithm) for algorithm in ALGORITHMS}
     )
 
 
-def _values(algorithm: str) -> dict[str, Any]:
-    return values_of(algorithm, construct(ALGORITHMS[algorithm], algorithm == "dqn"))
+def _read_values(algorithm: str) -> dict[str, Any]:
+    return read_values(algorithm, construct_agent(ALGORITHMS[algorithm], algorithm == "dqn"))
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
-    arguments = arguments_of(algorithm, hyperparameters, _BOUND.shape)
-    agent = construct(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
-    return values_of(algorithm, agent)
+    arguments = convert_hyperparameters(algorithm, hyperparameters, _BOUND.shape)
+    agent = construct_agent(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
+    return read_values(algorithm, agent)
 
 
-def _sizes(network: nn.Module) -> list[int]:
+def _list_sizes(network: nn.Module) -> list[int]:
     return [layer.out_features for layer in network.modules() if isinstance(layer, nn.Linear)]
 
 
-def _learning_rate(optimizer: Any) -> float:
+def _read_learning_rate(optimizer: Any) -> float:
     return optimizer.param_groups[0]["lr"]
 
 
-def values_of(algorithm: str, model: Any) -> dict[str, Any]:
+def read_values(algorithm: str, model: Any) -> dict[str, Any]:
     """Hyperparameters of an agent by the names of ``baselines/hyperparameters``.
 
     One that is no keyword of its class is left out.
     """
-    names, _ = names_of(algorithm, type(model))
+    names, _ = split_names(algorithm, type(model))
     return {name: read(model) for name, read in _READERS[algorithm].items() if name in names}
 
 
-def _value_clip(model: Any) -> Any:
+def _read_value_clip(model: Any) -> Any:
     clip = model.clip_range_vf
     return clip(1.0) if callable(clip) else clip
 
 
-def _target_entropy(model: Any) -> Any:
+def _read_target_entropy(model: Any) -> Any:
     dimensions = float(np.prod(model.action_space.shape))
     return "auto" if float(model.target_entropy) == -dimensions else float(model.target_entropy)
 
 
-def _noise(model: Any) -> Any:
+def _read_noise(model: Any) -> Any:
     noise = model.action_noise
     # in single precision: without the digits of the nearest neighbour
     return None if noise is None else float(f"{np.max(noise._sigma):.6g}")
@@ -132,7 +134,7 @@ _PPO: _Readers = {
     "discount": lambda model: model.gamma,
     "gae_lambda": lambda model: model.gae_lambda,
     "clip_range": lambda model: model.clip_range(1.0),
-    "value_clip_range": _value_clip,
+    "value_clip_range": _read_value_clip,
     "normalize_advantage": lambda model: model.normalize_advantage,
     "entropy_coefficient": lambda model: model.ent_coef,
     "value_coefficient": lambda model: model.vf_coef,
@@ -141,34 +143,36 @@ _PPO: _Readers = {
         None if model.max_grad_norm == math.inf else model.max_grad_norm
     ),
     "target_kl": lambda model: model.target_kl,
-    "hidden_sizes": lambda model: _sizes(model.policy.mlp_extractor.policy_net),
+    "hidden_sizes": lambda model: _list_sizes(model.policy.mlp_extractor.policy_net),
 }
 _OFF_POLICY: _Readers = {
-    "learning_rate": lambda model: _learning_rate(getattr(model, "actor", model.policy).optimizer),
+    "learning_rate": lambda model: _read_learning_rate(
+        getattr(model, "actor", model.policy).optimizer
+    ),
     "minibatch_size": lambda model: model.batch_size,
     "replay_size": lambda model: model.buffer_size,
     "learning_starts": lambda model: model.learning_starts,
     "polyak_coefficient": lambda model: model.tau,
     "discount": lambda model: model.gamma,
-    "steps_per_collection": compat.steps_per_collection,
+    "steps_per_collection": compat.read_steps_per_collection,
     "updates_per_collection": lambda model: model.gradient_steps,
 }
 _DDPG: _Readers = {
     **_OFF_POLICY,
-    "exploration_noise": _noise,
-    "hidden_sizes": lambda model: _sizes(model.actor.mu)[:-1],
+    "exploration_noise": _read_noise,
+    "hidden_sizes": lambda model: _list_sizes(model.actor.mu)[:-1],
 }
 _READERS: dict[str, _Readers] = {
     "ppo": _PPO,
     "sac": {
         **_OFF_POLICY,
-        "critic_learning_rate": lambda model: _learning_rate(model.critic.optimizer),
-        "temperature_learning_rate": lambda model: _learning_rate(model.ent_coef_optimizer),
+        "critic_learning_rate": lambda model: _read_learning_rate(model.critic.optimizer),
+        "temperature_learning_rate": lambda model: _read_learning_rate(model.ent_coef_optimizer),
         # of a logarithm of 32 bits
         "initial_temperature": lambda model: round(float(model.log_ent_coef.detach().exp()), 6),
-        "target_entropy": _target_entropy,
+        "target_entropy": _read_target_entropy,
         "target_update_interval": lambda model: model.target_update_interval,
-        "hidden_sizes": lambda model: _sizes(model.actor.latent_pi),
+        "hidden_sizes": lambda model: _list_sizes(model.actor.latent_pi),
     },
     "td3": {
         **_DDPG,
@@ -185,7 +189,7 @@ _READERS: dict[str, _Readers] = {
         "exploration_final": lambda model: model.exploration_final_eps,
         "exploration_fraction": lambda model: model.exploration_fraction,
         # the network that acts is the first of two
-        "hidden_sizes": lambda model: _sizes(next(model.policy.children()))[:-1],
+        "hidden_sizes": lambda model: _list_sizes(next(model.policy.children()))[:-1],
     },
 }
 
@@ -200,23 +204,23 @@ def other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
     return read_each(
         {
-            (name, "library"): partial(_all_arguments, algorithm_class)
+            (name, "library"): partial(_list_arguments, algorithm_class)
             for name, algorithm_class in _OTHERS.items()
         }
     )
 
 
-def _all_arguments(algorithm_class: Any) -> dict[str, Any]:
-    parameters = compat.keywords(algorithm_class)
+def _list_arguments(algorithm_class: Any) -> dict[str, Any]:
+    parameters = compat.list_parameters(algorithm_class)
     # a buffer of the default size would take memory for a million transitions
     small: dict[str, Any] = {"buffer_size": 1} if "buffer_size" in parameters else {}
-    agent = construct(algorithm_class, algorithm_class is DQN, **small)
+    agent = construct_agent(algorithm_class, algorithm_class is DQN, **small)
     settings = dict(
-        _arguments(agent, set(parameters) - {"policy", "env", "device", "seed", *small})
+        _read_arguments(agent, set(parameters) - {"policy", "env", "device", "seed", *small})
     )
     settings.update({name: parameters[name].default for name in small})
     settings["learning_rate"] = (agent.lr_schedule(1.0), agent.lr_schedule(0.5))
-    for name, optimizer in _optimizers(agent.policy):
+    for name, optimizer in _list_optimizers(agent.policy):
         settings[f"{name} optimizer"] = type(optimizer).__name__
         for option, value in optimizer.defaults.items():
             if isinstance(value, _PLAIN):
@@ -229,7 +233,7 @@ def _all_arguments(algorithm_class: Any) -> dict[str, Any]:
     return settings
 
 
-def _arguments(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
+def _read_arguments(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
     for name in sorted(names):
         value = getattr(agent, name, agent)
         if callable(value) and not isinstance(value, type) and value is not agent:
@@ -238,7 +242,7 @@ def _arguments(agent: Any, names: Any) -> Iterator[tuple[str, Any]]:
             yield name, tuple(map(str, value)) if isinstance(value, tuple) else value
 
 
-def _optimizers(policy: Any) -> Iterator[tuple[str, torch.optim.Optimizer]]:
+def _list_optimizers(policy: Any) -> Iterator[tuple[str, torch.optim.Optimizer]]:
     for name, part in (("policy", policy), *policy.named_children()):
         if isinstance(getattr(part, "optimizer", None), torch.optim.Optimizer):
             yield name, part.optimizer

@@ -11,7 +11,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from torch import nn
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.library import library
+from rlregress.frameworks.sb3.library import find_in_library
 
 
 class Capture:
@@ -152,7 +152,7 @@ class Successes(Informations):
 
 def monitored(env: Any) -> Any:
     """An environment that the user has put in a monitor, which notes a word of its own."""
-    return library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
+    return find_in_library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
 
 
 class Game(gyms.Env):
@@ -247,7 +247,7 @@ def without_bias() -> Any:
 
 
 def _extractor(make: Callable[[int], Any]) -> Any:
-    base = library("common.torch_layers", "BaseFeaturesExtractor")
+    base = find_in_library("common.torch_layers", "BaseFeaturesExtractor")
 
     class Own(base):  # type: ignore[misc, valid-type]
         """As many features as there are numbers."""
@@ -265,7 +265,7 @@ def _extractor(make: Callable[[int], Any]) -> Any:
 
 def rows(name: str) -> Any:
     """Return a user's subclass of a buffer of the library's, which records its arguments."""
-    base = library("common.buffers", name)
+    base = find_in_library("common.buffers", name)
 
     class Own(base):  # type: ignore[misc, valid-type]
         """The same rows."""

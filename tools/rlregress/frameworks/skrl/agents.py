@@ -20,13 +20,13 @@ from torch import nn
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.recurrent_layers import Memory, RecurrentLayers
-from rlregress.probing.families import absent
+from rlregress.probing.families import is_absent
 from rlregress.probing.scripted import Scripted
 
 #: learning starts after so many steps: what is collected before trains nothing
 NEVER = 10**6
 
-if not absent(logger):
+if not is_absent(logger):
     # what its warnings are about, probes leave out on purpose
     logger.setLevel("ERROR")
 
@@ -82,7 +82,7 @@ class _Network(Model):
         self._sees_states = spaces.get("state_space") is not None
         self._memory = layers.memory
         if layers.memory is not None:
-            self.recurrent = RecurrentLayers(_width(spaces), layers.memory)
+            self.recurrent = RecurrentLayers(_count_inputs(spaces), layers.memory)
         layers_in_order = []
         for size in layers.sizes:
             layers_in_order += [nn.Linear(inputs, size), layers.activation()]
@@ -103,7 +103,7 @@ class _Network(Model):
         """Return the outputs of the layers for observations, states and actions, and the new
         states.
         """
-        tensors, states = [compat.observations(inputs)], {}
+        tensors, states = [compat.read_observations(inputs)], {}
         if self._sees_states:
             tensors.append(inputs["states"])
         if self._memory is not None:
@@ -142,7 +142,7 @@ class Gaussian(GaussianMixin, _Network):
     def compute(self, inputs: Any, role: str = "") -> Any:
         """Return the output of its layers as the mean."""
         mean, states = self.outputs(inputs)
-        return compat.gaussian(mean, self.log_std, states)
+        return compat.make_gaussian_result(mean, self.log_std, states)
 
 
 class Shared(GaussianMixin, DeterministicMixin, _Network):
@@ -165,7 +165,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
         outputs, states = self.outputs(inputs)
         if role == "value":
             return outputs[:, -1:], states
-        return compat.gaussian(outputs[:, :-1], self.log_std, states)
+        return compat.make_gaussian_result(outputs[:, :-1], self.log_std, states)
 
 
 class Training:
@@ -201,7 +201,7 @@ class Training:
         **settings: Any,
     ) -> None:
         self.environments = list(environments) or [Scripted()]
-        self._env = wrapped(self.environments, vectorised)
+        self._env = wrap_environments(self.environments, vectorised)
         spaces = {
             "observation_space": self._env.observation_space,
             "action_space": self._env.action_space,
@@ -213,12 +213,14 @@ class Training:
         if layers.memory is not None:
             acted_in = layers.memory._replace(environments=len(self.environments))
             layers = layers._replace(memory=acted_in)
-        self.models = {name: _model(kind, name, spaces, layers) for name in names or MODELS[kind]}
+        self.models = {
+            name: _make_model(kind, name, spaces, layers) for name in names or MODELS[kind]
+        }
         if shared:
-            width, plain = _input_width(spaces, layers), layers._replace(squash=False)
+            width, plain = _width_of_network_input(spaces, layers), layers._replace(squash=False)
             both = Shared(width, spaces["action_space"].shape[0], plain, spaces)
             self.models = dict.fromkeys(self.models, both)
-        self.agent = compat.agent(
+        self.agent = compat.make_agent(
             kind,
             settings,
             layers.memory is not None,
@@ -240,7 +242,7 @@ class Training:
 
     def trainer(self, steps: int) -> Any:
         """Its trainer for ``steps`` steps of all environments; it makes the agent ready."""
-        return _trainer(self._env, self.agent, steps)
+        return _make_trainer(self._env, self.agent, steps)
 
     def run(self, steps: int) -> None:
         """Train for ``steps`` steps of all environments."""
@@ -248,35 +250,35 @@ class Training:
 
     def update(self) -> None:
         """Run one update on the stored rows."""
-        compat.update(self.agent)
+        compat.update_agent(self.agent)
 
-    def targets(self) -> Any:
+    def list_target_parameters(self) -> Any:
         """The parameters of the target networks of values."""
         names = [name for name in self.models if name.startswith(("target_critic", "target_q"))]
         return [parameter for name in names for parameter in self.models[name].parameters()]
 
     def stored(self, name: str) -> torch.Tensor:
         """A tensor of the memory."""
-        return compat.stored(self.memory, name)
+        return compat.read_stored(self.memory, name)
 
 
 def train_together(trainings: Sequence[Training], steps: int) -> Any:
     """A trainer for ``steps`` steps of all environments, in which each agent has its own."""
-    environment = wrapped(
+    environment = wrap_environments(
         [single for training in trainings for single in training.environments], {}
     )
     counts = [len(training.environments) for training in trainings]
     agents = [training.agent for training in trainings]
-    return _trainer(environment, agents, steps, **{compat.SCOPES: counts})
+    return _make_trainer(environment, agents, steps, **{compat.SCOPES: counts})
 
 
-def _trainer(environment: Any, agents: Any, steps: int, **further: Any) -> Any:
+def _make_trainer(environment: Any, agents: Any, steps: int, **further: Any) -> Any:
     options = {"timesteps": steps, "headless": True, "disable_progressbar": True}
     options["close_environment_at_exit"] = False
     return SequentialTrainer(env=environment, agents=agents, cfg=options, **further)
 
 
-def wrapped(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
+def wrap_environments(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
     """Environments as skrl takes them, side by side; one alone if ``vectorised`` is None.
 
     Args:
@@ -289,7 +291,7 @@ def wrapped(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
     return wrap_env(side_by_side, wrapper="gymnasium", verbose=False)
 
 
-def _width(spaces: Any) -> int:
+def _count_inputs(spaces: Any) -> int:
     """Numbers of an observation, and of the state beside it."""
     observed_spaces = (spaces["observation_space"], spaces.get("state_space"))
     # one of several choices is a number
@@ -298,13 +300,13 @@ def _width(spaces: Any) -> int:
     )
 
 
-def _input_width(spaces: Any, layers: Layers) -> int:
+def _width_of_network_input(spaces: Any, layers: Layers) -> int:
     """Return the width of a network's input."""
-    return _width(spaces) if layers.memory is None else layers.memory.size
+    return _count_inputs(spaces) if layers.memory is None else layers.memory.size
 
 
-def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
-    observed, plain = _input_width(spaces, layers), layers._replace(squash=False)
+def _make_model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
+    observed, plain = _width_of_network_input(spaces, layers), layers._replace(squash=False)
     if kind == "dqn":
         return Deterministic(observed, int(spaces["action_space"].n), plain, spaces)
     dimensions = spaces["action_space"].shape[0]
@@ -314,19 +316,19 @@ def _model(kind: str, name: str, spaces: Any, layers: Layers) -> Any:
     return Deterministic(observed + (0 if name == "value" else dimensions), 1, plain, spaces)
 
 
-def report(policy: Any, log_prob: float) -> None:
+def report_log_prob(policy: Any, log_prob: float) -> None:
     """Let a stochastic policy sample the action 0 with a log-probability; its gradients are 0."""
     act = policy.act
 
     def reporting(inputs: Any, **role: Any) -> Any:
         actions, *further = acted = act(inputs, **role)
         number = 0.0 * compat.log_prob(acted) + log_prob
-        return compat.with_log_prob((0.0 * actions, *further), number)
+        return compat.replace_log_prob((0.0 * actions, *further), number)
 
     policy.act = reporting
 
 
-def watch(model: Any, look: Callable[[Any, Any], None]) -> None:
+def watch_model(model: Any, look: Callable[[Any, Any], None]) -> None:
     """Call ``look`` with the inputs and the outputs of every call of a model."""
     act = model.act
 

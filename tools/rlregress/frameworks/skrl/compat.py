@@ -41,7 +41,7 @@ _RATES: Mapping[str, tuple[str, ...]] = {
 _NOISY = ("td3", "ddpg")
 
 
-def _settings_of_first(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_settings(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     own_settings = {_RENAMED.get(name, name): value for name, value in settings.items()}
     rates = own_settings.pop("learning_rate", None)
     if rates is not None:
@@ -68,7 +68,9 @@ def _settings_of_first(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]
     return own_settings
 
 
-def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any) -> Any:
+def make_agent(
+    kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any
+) -> Any:
     """An agent of skrl with its own defaults but for ``settings``.
 
     It writes no files unless ``settings`` have an ``experiment`` that does.
@@ -77,7 +79,7 @@ def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **par
         remembers: it is the one for models with memory.
     """
     module = importlib.import_module(f"skrl.agents.torch.{kind}")
-    own_settings = _settings_of_first(kind, settings) if FIRST else dict(settings)
+    own_settings = _convert_settings(kind, settings) if FIRST else dict(settings)
     silent = {"write_interval": 0, "checkpoint_interval": 0}
     own_settings["experiment"] = {**silent, **own_settings.get("experiment", {})}
     if FIRST:
@@ -90,7 +92,7 @@ def agent(kind: str, settings: Mapping[str, Any], remembers: bool = False, **par
     return getattr(module, name)(cfg=own_settings, device="cpu", **parts)
 
 
-def sampling(algorithm_agent: Any) -> str:
+def name_sampling_method(algorithm_agent: Any) -> str:
     """Method of a memory by which an on-policy agent reads minibatches: a release began to shuffle.
 
     Agents for models with memory do not.
@@ -100,12 +102,12 @@ def sampling(algorithm_agent: Any) -> str:
     return "sample_all" if "sample_all(" in text else "sample"
 
 
-def update(algorithm_agent: Any) -> None:
+def update_agent(algorithm_agent: Any) -> None:
     """Run one update on the rows that an agent has stored."""
     getattr(algorithm_agent, UPDATE)(timestep=0, timesteps=1)
 
 
-def epsilon(first: float, last: float, falls: float) -> Callable[[int, int], float]:
+def make_epsilon_schedule(first: float, last: float, falls: float) -> Callable[[int, int], float]:
     """A schedule of a user that falls linearly, or what skrl 1 makes of these numbers."""
 
     def schedule(timestep: int, timesteps: int) -> float:
@@ -122,7 +124,9 @@ def act(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
     return algorithm_agent.act(observations, None, timestep=0, timesteps=1)
 
 
-def record(algorithm_agent: Any, observations: Any, actions: Any, terminated: bool) -> None:
+def record_transition(
+    algorithm_agent: Any, observations: Any, actions: Any, terminated: bool
+) -> None:
     """Hand an agent that trains what followed one action: the same observation, a reward of 0."""
     flags = {name: torch.zeros(1, 1, dtype=torch.bool) for name in ("terminated", "truncated")}
     flags["terminated"] |= terminated
@@ -138,7 +142,7 @@ def record(algorithm_agent: Any, observations: Any, actions: Any, terminated: bo
     )
 
 
-def gaussian(mean: Any, log_std: Any, states: Mapping[str, Any]) -> tuple[Any, ...]:
+def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return the results of ``compute`` of a Gaussian model.
 
     Args:
@@ -152,24 +156,24 @@ def log_prob(acted: tuple[Any, ...]) -> Any:
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
-def mean(acted: tuple[Any, ...]) -> Any:
+def read_mean(acted: tuple[Any, ...]) -> Any:
     """The mean of the actions in what the ``act`` of a model returned."""
     return acted[-1]["mean_actions"]
 
 
-def with_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
+def replace_log_prob(acted: tuple[Any, ...], number: Any) -> tuple[Any, ...]:
     """Return the results of ``act`` with another log-probability."""
     if FIRST:
         return (acted[0], number, *acted[2:])
     return acted[0], {**acted[1], "log_prob": number}
 
 
-def observations(inputs: Mapping[str, Any]) -> Any:
+def read_observations(inputs: Mapping[str, Any]) -> Any:
     """Return the observations among a model's inputs."""
     return inputs[OBSERVATIONS]
 
 
-def stored(memory: Any, name: str) -> Any:
+def read_stored(memory: Any, name: str) -> Any:
     """A tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
     names = {"observations": "states", "next_observations": "next_states"}
     return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
@@ -181,14 +185,14 @@ def state_space(environment: Any) -> dict[str, Any]:
     return {} if space is None else {"state_space": space}
 
 
-def setting(algorithm_agent: Any, name: str) -> Any:
+def read_setting(algorithm_agent: Any, name: str) -> Any:
     """A setting of an agent, by its name in skrl 2."""
     if FIRST:
         return algorithm_agent.cfg[_RENAMED.get(name, name)]
     return getattr(algorithm_agent.cfg, name)
 
 
-def own_name(kind: str, name: str, number: int = 0) -> str:
+def name_setting(kind: str, name: str, number: int = 0) -> str:
     """A setting's name in this version; ``number``: of several learning rates."""
     if not FIRST:
         return name
@@ -205,14 +209,14 @@ def has_setting(kind: str, name: str) -> bool:
     return name in inspect.signature(getattr(module, f"{kind.upper()}_CFG")).parameters
 
 
-def value_clip(algorithm_agent: Any) -> Any:
+def read_value_clip(algorithm_agent: Any) -> Any:
     """The range that the values of an agent are clipped to, or None."""
     if FIRST and not algorithm_agent.cfg["clip_predicted_values"]:
         return None
-    return setting(algorithm_agent, "value_clip") or None
+    return read_setting(algorithm_agent, "value_clip") or None
 
 
-def by_name(names: Any, tensors: Any) -> dict[str, Any]:
+def name_tensors(names: Any, tensors: Any) -> dict[str, Any]:
     """Return the tensors of a memory by the names of skrl 2."""
     if FIRST:
         names = [

@@ -46,7 +46,7 @@ def _load(kind: str, make_env: Callable[..., Any], folder: str) -> Training:
 
 
 def _state(trained: Training) -> Iterator[Item]:
-    load, agent = type(trained.agent).load, training.trained(trained, 0, {})
+    load, agent = type(trained.agent).load, training.make_trained(trained, 0, {})
     observations = np.random.default_rng(0).normal(size=(8, 3))
     yield "parameters", dict(agent.parameters), load
     yield "preprocessors", _preprocessors(trained), load
@@ -63,7 +63,7 @@ def _preprocessors(training: Training) -> dict[str, Any]:
 def _go_on(trained: Training) -> Iterator[Item]:
     set_seed(3)
     trained.run(_STEPS)
-    parameters = dict(training.trained(trained, 0, {}).parameters)
+    parameters = dict(training.make_trained(trained, 0, {}).parameters)
     yield "continued training", parameters, type(trained.agent).load
 
 

@@ -14,7 +14,7 @@ from torch import nn
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.train.training import SETTINGS, SWITCHED_OFF_BY_ZERO, arguments_of
+from rlregress.frameworks.skrl.train.training import SETTINGS, SWITCHED_OFF_BY_ZERO, make_arguments
 from rlregress.probing.families import read_each
 from rlregress.probing.interface import Unprobed
 from rlregress.probing.scripted import Scripted
@@ -50,7 +50,7 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     for algorithm, settings in SETTINGS.items():
         all_settings, own = {**settings, **_OTHERS[algorithm]}, {}
         for name, setting in all_settings.items():
-            own[name] = compat.own_name(algorithm, setting, _RATES.get(name, 0))
+            own[name] = compat.name_setting(algorithm, setting, _RATES.get(name, 0))
             if not compat.has_setting(algorithm, own[name]):
                 raise Unprobed(f"{algorithm.upper()} has no setting '{own[name]}'", known=True)
         by_cell[algorithm, "library"] = own
@@ -66,27 +66,27 @@ def _make_training(algorithm: str, **arguments: Any) -> Training:
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
     """(algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
     return read_each(
-        {(algorithm, "library"): partial(_default, algorithm) for algorithm in SETTINGS}
+        {(algorithm, "library"): partial(_read_defaults_of, algorithm) for algorithm in SETTINGS}
     )
 
 
-def _default(algorithm: str) -> dict[str, Any]:
-    return _values_of(algorithm, _make_training(algorithm))
+def _read_defaults_of(algorithm: str) -> dict[str, Any]:
+    return _read_values(algorithm, _make_training(algorithm))
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters of an agent that is made with a set, as a training makes it."""
-    training = _make_training(algorithm, **arguments_of(algorithm, hyperparameters))
+    training = _make_training(algorithm, **make_arguments(algorithm, hyperparameters))
     policy = next(iter(training.models.values()))
     sizes = [layer.out_features for layer in policy.net if isinstance(layer, nn.Linear)][:-1]
     memory = {} if algorithm == "ppo" else {"replay_size": training.memory.memory_size}
-    return {**_values_of(algorithm, training), **memory, "hidden_sizes": sizes}
+    return {**_read_values(algorithm, training), **memory, "hidden_sizes": sizes}
 
 
-def _values_of(algorithm: str, training: Training) -> dict[str, Any]:
+def _read_values(algorithm: str, training: Training) -> dict[str, Any]:
     agent = training.agent
     values = {
-        name: compat.setting(agent, setting)
+        name: compat.read_setting(agent, setting)
         for name, setting in SETTINGS[algorithm].items()
         if not name.endswith("learning_rate")
     }
@@ -97,19 +97,21 @@ def _values_of(algorithm: str, training: Training) -> dict[str, Any]:
         values[list(_RATES)[number]] = optimizer.param_groups[0]["lr"]
     if algorithm == "ppo":
         values["anneal_learning_rate"] = getattr(agent, "scheduler", None) is not None
-        values["minibatch_size"] = values["rollout_steps"] // compat.setting(agent, "mini_batches")
-        values["value_clip_range"] = compat.value_clip(agent)
+        values["minibatch_size"] = values["rollout_steps"] // compat.read_setting(
+            agent, "mini_batches"
+        )
+        values["value_clip_range"] = compat.read_value_clip(agent)
     if algorithm == "sac":
-        values["target_entropy"] = compat.setting(agent, "target_entropy") or "auto"
+        values["target_entropy"] = compat.read_setting(agent, "target_entropy") or "auto"
     if algorithm in ("td3", "ddpg"):
-        values["exploration_noise"] = _deviation(agent._exploration_noise)
+        values["exploration_noise"] = _read_deviation(agent._exploration_noise)
     if algorithm == "td3":
-        values["target_noise"] = _deviation(agent._smooth_regularization_noise)
+        values["target_noise"] = _read_deviation(agent._smooth_regularization_noise)
     if algorithm == "dqn":
-        values["target_update_interval"] = compat.setting(agent, "target_update_interval")
+        values["target_update_interval"] = compat.read_setting(agent, "target_update_interval")
     return values
 
 
-def _deviation(noise: Any) -> Any:
+def _read_deviation(noise: Any) -> Any:
     """Return the deviation of Gaussian noise, in single precision."""
     return None if noise is None else float(f"{float(noise.distribution.scale):.6g}")

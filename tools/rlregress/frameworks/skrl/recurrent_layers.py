@@ -58,7 +58,7 @@ class RecurrentLayers(nn.Module):
         """
         states = inputs["rnn"]
         if not self.training:
-            outputs, states = self._step(numbers[:, None], states)
+            outputs, states = self._run_step(numbers[:, None], states)
             return outputs[:, 0], states
         sequences = numbers.view(-1, self._steps, numbers.shape[-1])
         states = [state.reshape(_LAYERS, -1, self._steps, _SIZE)[:, :, 0] for state in states]
@@ -66,12 +66,12 @@ class RecurrentLayers(nn.Module):
         goes_on = ~torch.stack(ends).any(dim=0).view(-1, self._steps)
         outputs_in_order = []
         for step in range(self._steps):
-            outputs, states = self._step(sequences[:, step : step + 1], states)
+            outputs, states = self._run_step(sequences[:, step : step + 1], states)
             outputs_in_order.append(outputs)
             states = [state * goes_on[None, :, step, None] for state in states]
         return torch.cat(outputs_in_order, dim=1).flatten(0, 1), states
 
-    def _step(
+    def _run_step(
         self, numbers: torch.Tensor, states: Sequence[torch.Tensor]
     ) -> tuple[torch.Tensor, list[torch.Tensor]]:
         contiguous = [state.contiguous() for state in states]

@@ -96,13 +96,13 @@ _PLACES: dict[str, Sequence[str]] = {
 }
 
 
-def numbers(package: str) -> tuple[int, ...]:
+def version_numbers(package: str) -> tuple[int, ...]:
     """Major and minor number of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
     version = installed_metadata.versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])
 
 
-def _prepare() -> None:
+def _prepare_import() -> None:
     """Let tensordict be imported with a newer PyTorch, and where nothing is to be compiled."""
     # tensordict 0.3 to 0.5 import a name from here that PyTorch has removed since
     reductions: Any = torch.multiprocessing.reductions
@@ -110,7 +110,7 @@ def _prepare() -> None:
         reductions.ForkingPickler = multiprocessing.reduction.ForkingPickler
     # tensordict until 0.6 imports a module that cannot be imported without the compiler
     state: Any = torch.jit._state
-    if not state._enabled and numbers("tensordict") < (0, 7):
+    if not state._enabled and version_numbers("tensordict") < (0, 7):
         state.enable()
         try:
             importlib.import_module("torch.jit._shape_functions")
@@ -122,22 +122,22 @@ def __getattr__(name: str) -> Any:
     """The class or function of that name."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    member = globals()[name] = _find(name)
+    member = globals()[name] = _find_name(name)
     return member
 
 
-def _find(name: str) -> Any:
+def _find_name(name: str) -> Any:
     error: BaseException = ImportError()
     for place in _PLACES[name]:
         module, _, own = place.partition(":")
         try:
-            return _member(importlib.import_module(module), own or name)
+            return _find_member(importlib.import_module(module), own or name)
         except Exception as raised:  # whatever keeps an old version from being imported
             error = raised
     return Absent(f"{_PLACES[name][0]}.{name}", error)
 
 
-def _member(module: Any, name: str) -> Any:
+def _find_member(module: Any, name: str) -> Any:
     try:
         return getattr(module, name)
     except AttributeError:
@@ -149,4 +149,4 @@ def _member(module: Any, name: str) -> Any:
         raise ImportError(f"torchrl {version} has no such name") from None
 
 
-_prepare()
+_prepare_import()

@@ -21,7 +21,7 @@ _PARTS = {
 }  # fmt: skip
 
 
-def _options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTrainings:
+def _vary_options(trainings: Mapping[str, TraceTraining], *packages: str) -> OptionTrainings:
     return OptionTrainings(trainings, [f"torchrl.{package}" for package in packages])
 
 
@@ -33,20 +33,20 @@ def _select(titles: str) -> dict[str, TraceTraining]:
 def generated_calls() -> Mapping[str, TraceTraining]:
     """Title -> trainings with each option, and calls of what no training reaches."""
     return {
-        "ppo calls-environments": _options(short_trainings.environments(), "envs"),
-        "ppo calls-transforms": _options(short_trainings.transforms(), "envs.transforms"),
-        "ppo calls-collectors": _options(short_trainings.collectors(), "collectors"),
-        "ppo calls-hooks": _options(short_trainings.hooks(), "trainers.trainers"),
-        "ppo calls-trainers": _options(short_trainings.algorithms(), "trainers.algorithms"),
+        "ppo calls-environments": _vary_options(short_trainings.environments(), "envs"),
+        "ppo calls-transforms": _vary_options(short_trainings.transforms(), "envs.transforms"),
+        "ppo calls-collectors": _vary_options(short_trainings.collectors(), "collectors"),
+        "ppo calls-hooks": _vary_options(short_trainings.hooks(), "trainers.trainers"),
+        "ppo calls-trainers": _vary_options(short_trainings.algorithms(), "trainers.algorithms"),
         # without options: each would start processes again
-        "dqn calls-processes": _options(short_trainings.processes()),
-        "sac calls-buffers": _options(
+        "dqn calls-processes": _vary_options(short_trainings.processes()),
+        "sac calls-buffers": _vary_options(
             {**_select("sac slices, sac delayed-actor, dqn prioritised, td3 n-step-of-two"),
              **module_trainings.buffers()}, "data"),
-        "sac calls-noise": _options(
+        "sac calls-noise": _vary_options(
             {**_select("sac vectorised-noise, td3 one-environment, dqn one-environment"),
              **module_trainings.noise()}, "modules.tensordict_module.exploration"),
-        "dqn calls-networks": _options(
+        "dqn calls-networks": _vary_options(
             {**_select("dqn dueling, dqn distributional, ddpg one-point, a2c v-trace"),
              **module_trainings.networks()}, "modules.models", "modules.tensordict_module"),
         **{

@@ -22,12 +22,12 @@ from rlregress.frameworks.torchrl.api import (
     SACLoss,
     TD3Loss,
     TensorDictSequential,
-    numbers,
+    version_numbers,
 )
 from rlregress.probing import installed_metadata
-from rlregress.probing.families import absent
+from rlregress.probing.families import is_absent
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.signatures import parameters_of
+from rlregress.probing.signatures import list_parameters
 
 #: keyword or attribute -> what older versions call it.
 _RENAMED = {
@@ -50,35 +50,35 @@ def _version() -> str:
     return f"torchrl {installed_metadata.versions(('torchrl',))['torchrl']}"
 
 
-def keyword(called: Any, name: str) -> str:
+def name_keyword(called: Any, name: str) -> str:
     """Return the installed version's name of a keyword.
 
     Raises:
         Unsupported: it has no such keyword.
     """
-    parameters = parameters_of(called)
+    parameters = list_parameters(called)
     for candidate in (name, _RENAMED.get(name, name)):
         if candidate in parameters:
             return candidate
     raise Unsupported(f"{called.__name__} of {_version()} has no keyword '{name}'")
 
 
-def parameter(called: Any, name: str) -> inspect.Parameter:
-    """A keyword by its newest name; raises as ``keyword`` does."""
-    return parameters_of(called)[keyword(called, name)]
+def find_parameter(called: Any, name: str) -> inspect.Parameter:
+    """A keyword by its newest name; raises as ``name_keyword`` does."""
+    return list_parameters(called)[name_keyword(called, name)]
 
 
-def options(called: Any, **arguments: Any) -> dict[str, Any]:
+def name_options(called: Any, **arguments: Any) -> dict[str, Any]:
     """Keyword arguments, in the names of the installed version."""
-    parameters = parameters_of(called)
+    parameters = list_parameters(called)
     return {
-        keyword(called, name): value
+        name_keyword(called, name): value
         for name, value in arguments.items()
         if name in parameters or name not in _QUIETENING
     }
 
 
-def library(module: str, *names: str) -> Any:
+def find_in_library(module: str, *names: str) -> Any:
     """Return a module's value of one of these names; Unsupported where it has none."""
     try:
         imported = importlib.import_module(module)
@@ -95,10 +95,10 @@ def library(module: str, *names: str) -> Any:
 
 def construct(called: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call a class or a function with keywords of the newest version."""
-    return called(*arguments, **options(called, **keywords))
+    return called(*arguments, **name_options(called, **keywords))
 
 
-def silent_trainer(
+def make_silent_trainer(
     kind: Any,
     collector: Any,
     loss: Any,
@@ -120,7 +120,7 @@ def silent_trainer(
     )
 
 
-def read(thing: Any, name: str) -> Any:
+def read_attribute(thing: Any, name: str) -> Any:
     """An attribute by its newest name.
 
     Raises:
@@ -132,7 +132,7 @@ def read(thing: Any, name: str) -> Any:
     raise Unsupported(f"{type(thing).__name__} of {_version()} has no '{name}'")
 
 
-def action_spec(environment: Any) -> Any:
+def find_action_spec(environment: Any) -> Any:
     """The actions of one of the environments that may be side by side in ``environment``."""
     # until 0.6 there is only that of all of them
     if hasattr(type(environment), "action_spec_unbatched"):
@@ -143,26 +143,28 @@ def action_spec(environment: Any) -> Any:
     return spec
 
 
-def ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
+def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
     """A ``ClipPPOLoss``."""
-    if options.get("clip_value", False) is None and "clip_value" not in parameters_of(ClipPPOLoss):
+    if options.get("clip_value", False) is None and "clip_value" not in list_parameters(
+        ClipPPOLoss
+    ):
         # until 0.3 there was nothing to switch off
         del options["clip_value"]
     return construct(ClipPPOLoss, actor, critic, **options)
 
 
-def sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
+def make_sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
     """A ``SACLoss`` of these Q networks."""
-    return _off_policy_loss(SACLoss, actor, critics, options)
+    return _make_off_policy_loss(SACLoss, actor, critics, options)
 
 
-def td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
+def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
     """A ``TD3Loss`` of these Q networks."""
-    return _off_policy_loss(TD3Loss, actor, critics, options)
+    return _make_off_policy_loss(TD3Loss, actor, critics, options)
 
 
-def _off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
-    if not isinstance(critics, (list, tuple)) or numbers("torchrl") >= (0, 14):
+def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any]) -> Any:
+    if not isinstance(critics, (list, tuple)) or version_numbers("torchrl") >= (0, 14):
         return construct(kind, actor, critics, **options)
     # until 0.13 a list of networks is refused, or has target networks that cannot be updated: one
     # network is multiplied, and what the others hold is copied into the multiples
@@ -178,7 +180,7 @@ def _off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str, Any
     return loss
 
 
-def value_estimator(trainer: Any) -> Any:
+def find_value_estimator(trainer: Any) -> Any:
     """The estimator that a ``PPOTrainer`` has made."""
     registered = trainer._modules.get("value_estimator")
     if registered is not None:
@@ -189,13 +191,13 @@ def value_estimator(trainer: Any) -> Any:
     return estimator
 
 
-def deterministic() -> Any:
+def find_deterministic_type() -> Any:
     """The type of exploration in which a policy acts without chance."""
     # until 0.4 a policy acts by the mode of its distribution, which is what that is called now
     return getattr(ExplorationType, "DETERMINISTIC", None) or ExplorationType.MODE
 
 
-def entry(output: Any, name: str) -> Any:
+def find_entry(output: Any, name: str) -> Any:
     """Return an entry of a loss's output by name.
 
     Raises:
@@ -206,7 +208,7 @@ def entry(output: Any, name: str) -> Any:
     return output[name]
 
 
-def next_values(loss: Any, batch: Any) -> torch.Tensor:
+def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
     """Return the values of each next state by the target networks of a ``TD3Loss``, [batch]."""
     recorded: list[torch.Tensor] = []
     estimate = loss.value_estimator.value_estimate
@@ -224,9 +226,9 @@ def next_values(loss: Any, batch: Any) -> torch.Tensor:
     return recorded[-1]
 
 
-def with_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
+def add_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
     """A policy that explores around another, and what holds the noise."""
-    if not absent(AdditiveGaussianModule):
+    if not is_absent(AdditiveGaussianModule):
         noise = construct(AdditiveGaussianModule, spec=spec, **options)
         return TensorDictSequential(actor, noise), noise
     # until 0.4 it is wrapped

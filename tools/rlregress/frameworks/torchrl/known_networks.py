@@ -109,7 +109,7 @@ def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any)
         in_keys=["loc", "scale"],
         spec=spec,
         distribution_class=distribution,
-        distribution_kwargs=compat.options(distribution, **options),
+        distribution_kwargs=compat.name_options(distribution, **options),
         return_log_prob=True,
     )
 

@@ -16,7 +16,13 @@ from typing import Any
 
 import torch
 
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, library, ppo_loss, sac_loss, td3_loss
+from rlregress.frameworks.torchrl.compat import (
+    LOG_PROBS,
+    find_in_library,
+    make_ppo_loss,
+    make_sac_loss,
+    make_td3_loss,
+)
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
     CHOICES,
@@ -32,7 +38,7 @@ from rlregress.frameworks.torchrl.network_factories import (
 from rlregress.frameworks.torchrl.train import training
 from rlregress.frameworks.torchrl.train.recorded_training import sum_of_losses
 from rlregress.frameworks.torchrl.train.trace_environments import VECNORM
-from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, with_stored
+from rlregress.probing.file_kinds import FileKind, Item, TrainingWithFiles, mark_stored
 from rlregress.probing.interface import TrainingRequest
 
 _OBJECTIVES = "torchrl.objectives"
@@ -46,17 +52,17 @@ _DELAYED = {"ppo": False, "sac": True, "td3": True, "ddpg": True, "dqn": True}
 
 
 def _tanh_normal() -> Any:
-    return stochastic(library("torchrl.modules", "TanhNormal"))
+    return stochastic(find_in_library("torchrl.modules", "TanhNormal"))
 
 
 def _loss(algorithm: str) -> Any:
-    objective = partial(library, _OBJECTIVES)
+    objective = partial(find_in_library, _OBJECTIVES)
     makers: dict[str, Callable[[], Any]] = {
-        "ppo": lambda: ppo_loss(_tanh_normal(), value(), clip_epsilon=0.2),
-        "sac": lambda: sac_loss(
+        "ppo": lambda: make_ppo_loss(_tanh_normal(), value(), clip_epsilon=0.2),
+        "sac": lambda: make_sac_loss(
             _tanh_normal(), [action_value(), action_value()], alpha_init=0.5, target_entropy=-2.0
         ),
-        "td3": lambda: td3_loss(
+        "td3": lambda: make_td3_loss(
             deterministic(), [action_value(), action_value()], action_spec=bounds()
         ),
         "ddpg": lambda: objective("DDPGLoss")(deterministic(), action_value(), delay_value=True),
@@ -81,9 +87,9 @@ class _Learner:
         self.optimizer = torch.optim.Adam(self.loss.parameters(), lr=1e-2)
         self._follow: Any = None
         if _DELAYED[algorithm]:
-            self._follow = library(_OBJECTIVES, "SoftUpdate")(self.loss, eps=0.9)
-        storage = library("torchrl.data", "LazyTensorStorage")(_STORED)
-        self.rows = library("torchrl.data", "TensorDictReplayBuffer")(
+            self._follow = find_in_library(_OBJECTIVES, "SoftUpdate")(self.loss, eps=0.9)
+        storage = find_in_library("torchrl.data", "LazyTensorStorage")(_STORED)
+        self.rows = find_in_library("torchrl.data", "TensorDictReplayBuffer")(
             storage=storage, batch_size=_BATCH
         )
 
@@ -181,8 +187,8 @@ def _actor(learner: _Learner) -> Any:
 
 def _acts(actor: Any) -> Iterator[Item]:
     network, parameters = actor
-    types = library("torchrl.envs.utils", "ExplorationType")
-    exploration = library("torchrl.envs.utils", "set_exploration_type")
+    types = find_in_library("torchrl.envs.utils", "ExplorationType")
+    exploration = find_in_library("torchrl.envs.utils", "set_exploration_type")
     torch.manual_seed(0)
     observed = _steps(8).select("observation")
     for name, kind in (("deterministic", types.DETERMINISTIC), ("sampled", types.RANDOM)):
@@ -259,7 +265,7 @@ def _policy(algorithm: str) -> FileKind:
 
     def state(network: Any) -> Iterator[Item]:
         yield "parameters", network.state_dict(), type(network).load_state_dict
-        parameters = library("tensordict", "TensorDict").from_module(network)
+        parameters = find_in_library("tensordict", "TensorDict").from_module(network)
         yield from _acts((network, parameters))
 
     return FileKind(
@@ -384,8 +390,8 @@ class _SavedTrainer:
 
 def _new_trainer(algorithm: str, make_env: Callable[..., Any], seed: int) -> _SavedTrainer:
     request = _request(algorithm, make_env, seed)
-    created = training.new(request)
-    created.serves(request)
+    created = training.make_training(request)
+    created.serve_checkpoints(request)
     return _SavedTrainer(created.trainer, created.loss)
 
 
@@ -446,13 +452,13 @@ _STORED_KINDS = (
 
 def _trainings_with_files(algorithm: str) -> Iterator[TrainingWithFiles]:
     yield TrainingWithFiles(
-        partial(_train, algorithm), with_stored(_kinds(algorithm), _STORED_KINDS)
+        partial(_train, algorithm), mark_stored(_kinds(algorithm), _STORED_KINDS)
     )
     if algorithm in ("ppo", "sac", "td3"):
-        trainer = with_stored([_trainer(algorithm)], _STORED_KINDS)
+        trainer = mark_stored([_trainer(algorithm)], _STORED_KINDS)
         yield TrainingWithFiles(partial(_train_trainer, algorithm), trainer)
     if algorithm == "ppo":
-        yield TrainingWithFiles(_normalised, with_stored([_statistics()], _STORED_KINDS))
+        yield TrainingWithFiles(_normalised, mark_stored([_statistics()], _STORED_KINDS))
 
 
 def saved_files() -> Mapping[str, Sequence[TrainingWithFiles]]:

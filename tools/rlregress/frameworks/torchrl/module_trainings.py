@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, construct, library
+from rlregress.frameworks.torchrl.compat import construct, find_action_spec, find_in_library
 from rlregress.probing.interface import TraceTraining
 
 _MODELS = "torchrl.modules.models"
@@ -57,7 +57,8 @@ def _use_buffer(
     def make() -> Any:
         own = {"sampler": sampler()} if sampler is not None else {}
         return construct(
-            library("torchrl.data", kind), storage=library("torchrl.data", storage)(size),
+            find_in_library("torchrl.data", kind),
+            storage=find_in_library("torchrl.data", storage)(size),
             batch_size=4, **own, **options,
         )  # fmt: skip
 
@@ -82,7 +83,7 @@ def _sample_several(make_env: Callable[..., Any], seed: int, **options: Any) -> 
         members.append(TensorDictReplayBuffer(storage=LazyTensorStorage(_ROWS), batch_size=4))
         members[-1].extend(_roll_out(make_env, seed + number))
     torch.manual_seed(seed)
-    kind = library("torchrl.data", "ReplayBufferEnsemble")
+    kind = find_in_library("torchrl.data", "ReplayBufferEnsemble")
     ensemble = kind(*members, num_buffer_sampled=4, batch_size=12, **options)
     return {"samples": [ensemble.sample() for _ in range(2)]}
 
@@ -93,7 +94,7 @@ def _step_schedule(
     """Follow a schedule, and go on with another one that is given its state."""
     del make_env, seed
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(4), batch_size=2)
-    schedule = library("torchrl.data.replay_buffers.scheduler", kind)
+    schedule = find_in_library("torchrl.data.replay_buffers.scheduler", kind)
     # any attribute of a sampler can follow one
     buffer.sampler.beta = start
     first, second = (schedule(buffer, param_name="beta", **options) for _ in range(2))
@@ -109,7 +110,7 @@ def _step_schedule(
 
 def _slice(**options: Any) -> Any:
     """Return a sampler of parts of trajectories."""
-    return construct(library("torchrl.data", "SliceSampler"), **options)
+    return construct(find_in_library("torchrl.data", "SliceSampler"), **options)
 
 
 def buffers() -> dict[str, TraceTraining]:
@@ -159,8 +160,8 @@ def _explore(
         steps["action"] = torch.eye(4, dtype=spec.dtype)[numbers] if spec.shape else numbers
         steps["action_mask"] = torch.arange(4 * _ROWS).reshape(_ROWS, 4) % 3 > 0
     else:
-        spec = action_spec(GymWrapper(make_env(), device="cpu"))
-    noise = construct(library("torchrl.modules", kind), spec=spec, **options)
+        spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
+    noise = construct(find_in_library("torchrl.modules", kind), spec=spec, **options)
     outputs = {}
     for turn in range(3):
         outputs[f"rows {turn}"] = noise(steps.clone())["action"]
@@ -180,8 +181,8 @@ def _pass_through(
     """Pass numbers through a network in training and in evaluation, and their gradients back."""
     del make_env
     torch.manual_seed(seed)
-    layers = {"layer_class": library(_MODELS, layer)} if layer else {}
-    network = construct(library(_MODELS, kind), **layers, **options)
+    layers = {"layer_class": find_in_library(_MODELS, layer)} if layer else {}
+    network = construct(find_in_library(_MODELS, kind), **layers, **options)
     numbers = torch.rand(5, *shape)
     network(numbers)
     results = network(numbers)
@@ -204,15 +205,15 @@ def _pass_through(
 def _act(make_env: Callable[..., Any], seed: int, safe: bool, **options: Any) -> dict[str, Any]:
     """Draw actions of a distribution beyond the bounds of a specification, and within them."""
     steps = _roll_out(make_env, seed)
-    spec = action_spec(GymWrapper(make_env(), device="cpu"))
+    spec = find_action_spec(GymWrapper(make_env(), device="cpu"))
     numbers = {"loc": 3 * steps["observation"][..., :2], "scale": torch.ones(_ROWS, 2)}
     torch.manual_seed(seed)
-    actor = library("torchrl.modules", "SafeProbabilisticModule")(
+    actor = find_in_library("torchrl.modules", "SafeProbabilisticModule")(
         spec=spec, in_keys=["loc", "scale"], out_keys=["action"], safe=safe,
         distribution_class=torch.distributions.Normal, **options,
     )  # fmt: skip
     actions = actor(TensorDict(numbers, [_ROWS]))
-    policy = library("torchrl.modules.tensordict_module.exploration", "RandomPolicy")(spec)
+    policy = find_in_library("torchrl.modules.tensordict_module.exploration", "RandomPolicy")(spec)
     empty = partial(TensorDict, {}, [])
     outputs = {"drawn": actions, "random": actor.random(empty()), "policy": policy(empty())}
     policy.set_action_spec_from_env(GymWrapper(make_env(actions="discrete"), device="cpu"))

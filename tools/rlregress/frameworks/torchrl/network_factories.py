@@ -17,7 +17,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     ValueOperator,
 )
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import find_in_library
 
 OBSERVATIONS, ACTIONS = 3, 2
 #: actions of an environment with choices.
@@ -31,7 +31,7 @@ def dictionary(items: dict[str, Any], shape: Sequence[int]) -> Any:
 
 def composite(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
     """Specifications by name."""
-    return library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
+    return find_in_library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
 
 
 # -- networks -----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Ca
     return ProbabilisticActor(
         TensorDictModule(_Heads(), ["observation"], outputs),
         in_keys=["params"],
-        distribution_class=library("tensordict.nn", "CompositeDistribution"),
+        distribution_class=find_in_library("tensordict.nn", "CompositeDistribution"),
         distribution_kwargs=options,
         return_log_prob=True,
     )

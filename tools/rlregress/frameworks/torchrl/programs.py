@@ -27,9 +27,12 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import Compose
-from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
+from rlregress.frameworks.torchrl.scripted_environments import (
+    register_environment,
+    wrap_environment,
+)
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.layers import gradient_norm, last_linear
+from rlregress.probing.layers import gradient_norm, last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 #: modules that the programs import by a bare name, from their own folder.
@@ -80,18 +83,18 @@ def _stand_ins() -> dict[str, ModuleType]:
 
 
 @functools.lru_cache(maxsize=64)
-def _compiled_once(text: bytes, path: str) -> CodeType:
+def _compile_once(text: bytes, path: str) -> CodeType:
     return compile(text, path, "exec", dont_inherit=True)
 
 
-def _compiled(self: SourceFileLoader, data: bytes, path: Any, **options: Any) -> CodeType:
+def _load_compiled(self: SourceFileLoader, data: bytes, path: Any, **options: Any) -> CodeType:
     """The code of a module that is imported anew for each program, as no bytecode is written."""
     del self, options
-    return _compiled_once(bytes(data), str(path))
+    return _compile_once(bytes(data), str(path))
 
 
 @contextlib.contextmanager
-def _importing_from(folder: Path) -> Iterator[None]:
+def _import_from(folder: Path) -> Iterator[None]:
     stand_ins = _stand_ins()
     before = {name: sys.modules.pop(name, None) for name in (*_SIBLINGS, *stand_ins)}
     writes_bytecode = sys.dont_write_bytecode
@@ -99,7 +102,7 @@ def _importing_from(folder: Path) -> Iterator[None]:
     sys.modules.update(stand_ins)
     sys.path.insert(0, str(folder))
     try:
-        with mock.patch.object(SourceFileLoader, "source_to_code", _compiled):
+        with mock.patch.object(SourceFileLoader, "source_to_code", _load_compiled):
             yield
     finally:
         sys.path.remove(str(folder))
@@ -110,7 +113,7 @@ def _importing_from(folder: Path) -> Iterator[None]:
                 sys.modules[name] = module
 
 
-def directory() -> Path:
+def find_programs() -> Path:
     """The folder of programs: a changed copy on the path, or that of the installed package.
 
     What stands on the path behind the installed package belongs to another version of it.
@@ -128,7 +131,7 @@ def directory() -> Path:
     raise Unsupported(f"torchrl {version('torchrl')} does not install sota-implementations")
 
 
-def load(folder: str, name: str) -> Any:
+def load_program(folder: str, name: str) -> Any:
     """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
 
     Raises:
@@ -138,19 +141,19 @@ def load(folder: str, name: str) -> Any:
     # see the stand-ins
     for module_name in _ASKING:
         importlib.import_module(module_name)
-    path = directory() / folder / f"{name}.py"
+    path = find_programs() / folder / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"torchrl_{folder}_{name}", path)
     if spec is None or spec.loader is None or not path.is_file():
         raise Unsupported(f"torchrl {version('torchrl')} has no program {folder}/{name}.py")
     module = importlib.util.module_from_spec(spec)
-    with _importing_from(path.parent):
+    with _import_from(path.parent):
         # a program of the framework that is asked
-        exec(_with_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
+        exec(_move_imports_first(path.read_text(encoding="utf-8"), str(path)), vars(module))  # noqa: S102
     return module
 
 
 @functools.lru_cache(maxsize=64)
-def _with_imports_first(text: str, path: str) -> CodeType:
+def _move_imports_first(text: str, path: str) -> CodeType:
     """A program, with what its ``main`` imports imported beside it.
 
     So it can be watched in the same way as newer programs, which import before ``main``.
@@ -165,7 +168,7 @@ def _with_imports_first(text: str, path: str) -> CodeType:
     return compile(tree, path, "exec")
 
 
-def without_normalisation(program: Any) -> None:
+def disable_normalisation(program: Any) -> None:
     """Let the PPO program put nothing around an environment that changes its observations."""
     if "normalize_observation" in inspect.signature(program.make_env).parameters:
         return  # is told so by its settings
@@ -174,7 +177,7 @@ def without_normalisation(program: Any) -> None:
         program.make_env.__globals__[name] = lambda **_: Compose()
 
 
-def part(program: Any, *names: str) -> str:
+def find_first_name(program: Any, *names: str) -> str:
     """The first of these names that a program has.
 
     Raises:
@@ -186,7 +189,7 @@ def part(program: Any, *names: str) -> str:
     raise Unsupported(f"{program.__name__} of torchrl {version('torchrl')} has no {names[0]}")
 
 
-def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
+def make_ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
     """Settings of a tiny training with the PPO program: one rollout, one epoch, learning rate 0.
 
     ``changed`` by name, whichever section they stand in.
@@ -208,10 +211,10 @@ def ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) 
         "compile": {"compile": False, "cudagraphs": False},
         "checkpoint": {"path": None, "interval": 0},
     }  # fmt: skip
-    return settings(sections, changed)
+    return change_settings(sections, changed)
 
 
-def settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
+def change_settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
     """Settings with other values for some of their names, whichever section they stand in."""
     for name, value in changed.items():
         (section,) = [section for section in sections.values() if name in section]
@@ -237,7 +240,7 @@ class PPORun:
         self.gradient_norms: list[float] = []
 
 
-def ppo(
+def run_ppo(
     playback: dict[str, Any],
     models: Any,
     frames: int,
@@ -250,8 +253,8 @@ def ppo(
 
     Every stored log-probability is lowered by log(ratio) before the loss sees it.
     """
-    program = load("ppo", "ppo_mujoco")
-    without_normalisation(program)
+    program = load_program("ppo", "ppo_mujoco")
+    disable_normalisation(program)
     run = PPORun()
     loss_class: Any = program.ClipPPOLoss
     estimator_class: Any = program.GAE
@@ -286,22 +289,26 @@ def ppo(
     program.make_ppo_models = lambda *arguments, **options: models
     # observations as MuJoCo gives them: until 0.13 the program takes no others
     make = functools.partial(Scripted, **playback, dtype=np.float64)
-    with registered(make) as environment:
-        program.main(ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=trace))
+    with register_environment(make) as environment:
+        program.main(
+            make_ppo_settings(environment, frames, minibatch, gamma=discount, gae_lambda=trace)
+        )
     return run
 
 
-def ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
+def make_ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
     """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
-    environment = wrapped(Scripted(low, high, observation_dimensions=observation_dimensions))
-    make = load("ppo", "utils_mujoco").make_ppo_models_state
+    environment = wrap_environment(
+        Scripted(low, high, observation_dimensions=observation_dimensions)
+    )
+    make = load_program("ppo", "utils_mujoco").make_ppo_models_state
     return make(environment, device=torch.device("cpu"))
 
 
-def constant_actor(low: float, high: float, deviation: float) -> tuple[Any, torch.Tensor]:
+def make_constant_actor(low: float, high: float, deviation: float) -> tuple[Any, torch.Tensor]:
     """The actor of the PPO program with a Gaussian that is the same everywhere; and its mean."""
-    actor, _ = ppo_networks([low], [high], 1)
-    last = last_linear(actor)
+    actor, _ = make_ppo_networks([low], [high], 1)
+    last = last_linear_layer(actor)
     torch.nn.init.zeros_(last.weight)
     for name, parameter in actor.named_parameters():
         if "scale" in name:

@@ -23,7 +23,7 @@ Raw = Callable[[Inputs], Any]
 
 
 @contextlib.contextmanager
-def quiet() -> Iterator[None]:
+def silence_torchrl() -> Iterator[None]:
     """Silence TorchRL's logger and all warnings; restore the precision of matrix products.
 
     No step of a CUDA graph is marked: the mark loads torch's compiler, half a second, for nothing.
@@ -34,7 +34,7 @@ def quiet() -> Iterator[None]:
     precision = torch.get_float32_matmul_precision()
     logger.setLevel(logging.ERROR)
     try:
-        with warnings.catch_warnings(), _no_mark(), _versions_compared_once(), _no_pandas():
+        with warnings.catch_warnings(), _skip_marks(), _compare_versions_once(), _skip_pandas():
             warnings.simplefilter("ignore")
             yield
     finally:
@@ -42,23 +42,23 @@ def quiet() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _no_mark() -> AbstractContextManager[Any]:
+def _skip_marks() -> AbstractContextManager[Any]:
     if not hasattr(getattr(torch, "compiler", None), "cudagraph_mark_step_begin"):
         return contextlib.nullcontext()
     return mock.patch.object(torch.compiler, "cudagraph_mark_step_begin", return_value=None)
 
 
-def _versions_compared_once() -> AbstractContextManager[Any]:
+def _compare_versions_once() -> AbstractContextManager[Any]:
     """Every environment compares the version of gymnasium with those of some hundred functions."""
     implementations: Any = getattr(sys.modules.get("torchrl.envs.libs.gym"), "implement_for", None)
     compare = getattr(implementations, "check_version", None)
     if compare is None or hasattr(compare, "cache_info"):
         return contextlib.nullcontext()
-    return mock.patch.object(implementations, "check_version", _remembering(compare))
+    return mock.patch.object(implementations, "check_version", _remember_results(compare))
 
 
 @functools.lru_cache(maxsize=1)
-def _remembering(function: Callable[..., bool]) -> Any:
+def _remember_results(function: Callable[..., bool]) -> Any:
     return staticmethod(functools.lru_cache(maxsize=None)(function))
 
 
@@ -68,7 +68,7 @@ def _pandas_is_installed() -> bool:
 
 
 @contextlib.contextmanager
-def _no_pandas() -> Iterator[None]:
+def _skip_pandas() -> Iterator[None]:
     """Every number that a module returns is asked whether it is a table of pandas.
 
     Where pandas is not installed, it is looked for in all folders each time. The entry says so, to
@@ -84,7 +84,7 @@ def _no_pandas() -> Iterator[None]:
             sys.modules.pop("pandas", None)
 
 
-def quietly(probe: Raw) -> Probe:
+def make_quiet_probe(probe: Raw) -> Probe:
     """``probe`` within :func:`quiet`, its result as a float64 vector.
 
     What the installed version does not have cannot be asked.
@@ -92,7 +92,7 @@ def quietly(probe: Raw) -> Probe:
 
     @functools.wraps(probe)
     def run(inputs: Inputs) -> np.ndarray:
-        with quiet():
+        with silence_torchrl():
             try:
                 return np.atleast_1d(np.asarray(probe(inputs), dtype=np.float64))
             except Unsupported as error:

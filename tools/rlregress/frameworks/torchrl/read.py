@@ -37,17 +37,17 @@ from rlregress.frameworks.torchrl.api import (
     TD3OptimizationStepper,
     TD3Trainer,
     TensorDictModule,
-    numbers,
+    version_numbers,
 )
-from rlregress.frameworks.torchrl.applied import applied, number
+from rlregress.frameworks.torchrl.applied import applied, as_short_number
 from rlregress.frameworks.torchrl.compat import (
-    keyword,
-    parameter,
-    ppo_loss,
-    read,
-    sac_loss,
-    td3_loss,
-    with_gaussian_noise,
+    add_gaussian_noise,
+    find_parameter,
+    make_ppo_loss,
+    make_sac_loss,
+    make_td3_loss,
+    name_keyword,
+    read_attribute,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -57,9 +57,9 @@ from rlregress.frameworks.torchrl.known_networks import (
     q_network,
     v_network,
 )
-from rlregress.frameworks.torchrl.quiet import quiet
+from rlregress.frameworks.torchrl.quiet import silence_torchrl
 from rlregress.probing.interface import Unprobed, Unsupported
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 
 __all__ = ["applied", "defaults", "parameter_names"]
 
@@ -183,11 +183,11 @@ _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
 
 
 @functools.cache
-def _attributes(algorithm: str) -> set[str]:
+def _list_attributes(algorithm: str) -> set[str]:
     """Dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
     for name in _FILES[algorithm]:
-        path = programs.directory() / name
+        path = programs.find_programs() / name
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), path)):
             if isinstance(node, ast.Attribute):
                 root, _, dotted = ast.unparse(node).partition(".")
@@ -207,19 +207,19 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
     for cell, keywords in _KEYWORDS.items():
         by_cell[cell] = {}
         for name, (called, own) in keywords.items():
-            with _left_out_if_older(f"no keyword '{own}' of what makes a {cell[0]}"):
-                own_name = keyword(called, own)
+            with _skip_if_older(f"no keyword '{own}' of what makes a {cell[0]}"):
+                own_name = name_keyword(called, own)
                 by_cell[cell][name] = "gamma" if own == "hyperparams" else own_name
     for algorithm, attributes in _PROGRAMS.items():
         by_cell[algorithm, "script"] = {}
         for name, own in attributes.items():
-            with _left_out_if_older(f"no program of {algorithm} reads cfg.{own}"):
-                by_cell[algorithm, "script"][name] = _attribute(algorithm, own)
+            with _skip_if_older(f"no program of {algorithm} reads cfg.{own}"):
+                by_cell[algorithm, "script"][name] = _name_attribute(algorithm, own)
     return {cell: named for cell, named in by_cell.items() if named}
 
 
-def _attribute(algorithm: str, name: str) -> str:
-    read_by_programs = _attributes(algorithm)
+def _name_attribute(algorithm: str, name: str) -> str:
+    read_by_programs = _list_attributes(algorithm)
     for candidate in (name, name.replace("_coeff", "_coef")):
         if candidate in read_by_programs:
             return candidate
@@ -227,11 +227,11 @@ def _attribute(algorithm: str, name: str) -> str:
 
 
 @contextlib.contextmanager
-def _left_out_if_older(reason: str) -> Iterator[None]:
+def _skip_if_older(reason: str) -> Iterator[None]:
     try:
         yield
     except Unsupported as error:
-        if numbers("torchrl") >= _WRITTEN_FOR:
+        if version_numbers("torchrl") >= _WRITTEN_FOR:
             raise Unprobed(reason, known=True) from error
 
 
@@ -241,22 +241,22 @@ def defaults() -> dict[tuple[str, str], dict[str, Any]]:
     What the installed version does not have is left out.
     """
     cells: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
-        ("ppo", "library"): _ppo,
-        ("ppo", "trainer"): lambda: _signature("ppo"),
-        ("sac", "library"): _sac,
-        ("td3", "library"): _td3,
-        ("td3", "trainer"): lambda: _signature("td3"),
-        ("ddpg", "library"): _ddpg,
-        ("ddpg", "trainer"): lambda: _signature("ddpg"),
-        ("dqn", "library"): _dqn,
-        ("dqn", "trainer"): lambda: _signature("dqn"),
+        ("ppo", "library"): _read_ppo,
+        ("ppo", "trainer"): lambda: _read_signature("ppo"),
+        ("sac", "library"): _read_sac,
+        ("td3", "library"): _read_td3,
+        ("td3", "trainer"): lambda: _read_signature("td3"),
+        ("ddpg", "library"): _read_ddpg,
+        ("ddpg", "trainer"): lambda: _read_signature("ddpg"),
+        ("dqn", "library"): _read_dqn,
+        ("dqn", "trainer"): lambda: _read_signature("dqn"),
     }
-    with isolated(), quiet():
-        supported = _supported(cells)
+    with isolate_generators(), silence_torchrl():
+        supported = _read_supported(cells)
     return {cell: values for cell, values in supported.items() if values}
 
 
-def _supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
+def _read_supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
     """Return the result of each reader that the installed version supports."""
     supported = {}
     for name, read_one in readers.items():
@@ -265,99 +265,101 @@ def _supported(readers: Mapping[Any, Callable[[], Any]]) -> dict[Any, Any]:
     return supported
 
 
-def _signature(algorithm: str) -> dict[str, Any]:
+def _read_signature(algorithm: str) -> dict[str, Any]:
     # a trainer takes a collector and a loss: what it is set to without more is its signature
     keywords = _KEYWORDS[algorithm, "trainer"]
 
     def default(called: Any, own: str) -> Any:
-        return parameter(called, own).default
+        return find_parameter(called, own).default
 
-    return _supported({name: functools.partial(default, *pair) for name, pair in keywords.items()})
+    return _read_supported(
+        {name: functools.partial(default, *pair) for name, pair in keywords.items()}
+    )
 
 
-def _ppo() -> dict[str, Any]:
+def _read_ppo() -> dict[str, Any]:
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), IndependentNormal)
-    loss = ppo_loss(actor, v_network(Constant(0.0)))
+    loss = make_ppo_loss(actor, v_network(Constant(0.0)))
 
     def clip_value() -> Any:
-        bound = read(loss, "clip_value")
-        return None if bound is None else number(bound)
+        bound = read_attribute(loss, "clip_value")
+        return None if bound is None else as_short_number(bound)
 
     loss.make_value_estimator()
-    return _supported(
+    return _read_supported(
         {
-            "clip_range": lambda: number(loss.clip_epsilon),
+            "clip_range": lambda: as_short_number(loss.clip_epsilon),
             "value_clip_range": clip_value,
             "normalize_advantage": lambda: loss.normalize_advantage,
-            "entropy_coefficient": lambda: number(read(loss, "entropy_coeff")),
-            "value_coefficient": lambda: number(read(loss, "critic_coeff")),
-            "discount": lambda: number(loss.value_estimator.gamma),
-            "gae_lambda": lambda: number(read(loss.value_estimator, "lmbda")),
-            "hidden_sizes": _hidden_sizes,
+            "entropy_coefficient": lambda: as_short_number(read_attribute(loss, "entropy_coeff")),
+            "value_coefficient": lambda: as_short_number(read_attribute(loss, "critic_coeff")),
+            "discount": lambda: as_short_number(loss.value_estimator.gamma),
+            "gae_lambda": lambda: as_short_number(read_attribute(loss.value_estimator, "lmbda")),
+            "hidden_sizes": _read_hidden_sizes,
         }
     )
 
 
-def _critics() -> Any:
+def _make_critics() -> Any:
     return [q_network(Constant(0.0)) for _ in range(2)]
 
 
-def _off_policy(loss: Any) -> dict[str, Any]:
+def _read_off_policy(loss: Any) -> dict[str, Any]:
     loss.make_value_estimator()
     return {
-        "learning_starts": parameter(Collector, "init_random_frames").default,
-        "discount": number(loss.value_estimator.gamma),
-        "hidden_sizes": _hidden_sizes(),
+        "learning_starts": find_parameter(Collector, "init_random_frames").default,
+        "discount": as_short_number(loss.value_estimator.gamma),
+        "hidden_sizes": _read_hidden_sizes(),
     }
 
 
-def _sac() -> dict[str, Any]:
+def _read_sac() -> dict[str, Any]:
     dimensions = 2
     actor = policy(Numbers([0.0] * 2, [1.0] * 2), box([-1.0] * 2, [1.0] * 2), TanhNormal)
-    loss = sac_loss(actor, _critics())
+    loss = make_sac_loss(actor, _make_critics())
     automatic = float(loss.target_entropy) == -dimensions
     return {
-        **_off_policy(loss),
-        "initial_temperature": number(loss.log_alpha.exp()),
+        **_read_off_policy(loss),
+        "initial_temperature": as_short_number(loss.log_alpha.exp()),
         "target_entropy": "auto" if automatic else float(loss.target_entropy),
     }
 
 
-def _td3() -> dict[str, Any]:
+def _read_td3() -> dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
-    loss = td3_loss(actor, _critics(), action_spec=box(-1.0, 1.0))
-    _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
+    loss = make_td3_loss(actor, _make_critics(), action_spec=box(-1.0, 1.0))
+    _, noise = add_gaussian_noise(actor, box(-1.0, 1.0))
     return {
-        **_off_policy(loss),
-        "exploration_noise": number(noise.sigma * noise.std),
-        "target_noise": number(loss.policy_noise),
-        "target_noise_clip": number(loss.noise_clip),
+        **_read_off_policy(loss),
+        "exploration_noise": as_short_number(noise.sigma * noise.std),
+        "target_noise": as_short_number(loss.policy_noise),
+        "target_noise_clip": as_short_number(loss.noise_clip),
     }
 
 
-def _ddpg() -> dict[str, Any]:
+def _read_ddpg() -> dict[str, Any]:
     actor = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["action"])
     loss = DDPGLoss(actor, q_network(Constant(0.0)))
-    _, noise = with_gaussian_noise(actor, box(-1.0, 1.0))
+    _, noise = add_gaussian_noise(actor, box(-1.0, 1.0))
     return {
-        **_off_policy(loss),
-        "exploration_noise": number(noise.sigma * noise.std),
+        **_read_off_policy(loss),
+        "exploration_noise": as_short_number(noise.sigma * noise.std),
     }
 
 
-def _dqn() -> dict[str, Any]:
+def _read_dqn() -> dict[str, Any]:
     spec = OneHot(2)
     loss = DQNLoss(QValueActor(nn.Linear(1, 2), in_keys=["observation"], spec=spec))
     greedy = EGreedyModule(spec)
     return {
-        **_off_policy(loss),
+        **_read_off_policy(loss),
         "target_update_interval": HardUpdate(loss).value_network_update_interval,
-        "exploration_initial": number(greedy.eps_init),
-        "exploration_final": number(greedy.eps_end),
+        "exploration_initial": as_short_number(greedy.eps_init),
+        "exploration_final": as_short_number(greedy.eps_end),
         "exploration_steps": greedy.annealing_num_steps,
     }
 
 
-def _hidden_sizes() -> list[int]:
+def _read_hidden_sizes() -> list[int]:
     layers = [m for m in MLP(in_features=3, out_features=1).modules() if isinstance(m, nn.Linear)]
     return [layer.out_features for layer in layers[:-1]]

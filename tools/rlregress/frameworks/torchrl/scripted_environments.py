@@ -10,17 +10,19 @@ import gymnasium
 
 from rlregress.frameworks.torchrl.api import GymWrapper
 
-#: the id of what ``registered`` makes known.
+#: the id of what ``register_environment`` makes known.
 REGISTERED = "RLRegressPlayback-v0"
 
 
-def wrapped(environment: gymnasium.Env) -> GymWrapper:
+def wrap_environment(environment: gymnasium.Env) -> GymWrapper:
     """As TorchRL sees it."""
     return GymWrapper(environment, device="cpu")
 
 
 @contextmanager
-def registered(make: Callable[..., Any], id: str = REGISTERED, **options: Any) -> Iterator[str]:
+def register_environment(
+    make: Callable[..., Any], id: str = REGISTERED, **options: Any
+) -> Iterator[str]:
     """Register what makes an environment, for a program that takes the id of one."""
     gymnasium.register(id=id, entry_point=make, disable_env_checker=True, **options)
     try:

@@ -31,7 +31,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TransformedEnv,
 )
-from rlregress.frameworks.torchrl.compat import construct, library
+from rlregress.frameworks.torchrl.compat import construct, find_in_library
 from rlregress.frameworks.torchrl.train.recorded_training import (
     OffPolicy,
     OnPolicy,
@@ -41,7 +41,7 @@ from rlregress.frameworks.torchrl.train.recorded_training import (
 )
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
 from rlregress.probing.interface import TraceTraining
-from rlregress.probing.option_variants import refused
+from rlregress.probing.option_variants import call_or_error
 
 _ENGINE, _ALGORITHMS = "torchrl.trainers.trainers", "torchrl.trainers.algorithms"
 #: environment steps of a training, of one of its collections, and of a rollout.
@@ -101,7 +101,7 @@ def _trainer(
     """
     collector = loop.collector(policy, _FRAMES, **collected)
     return construct(
-        library(module, name), collector=collector, total_frames=_STEPS,
+        find_in_library(module, name), collector=collector, total_frames=_STEPS,
         loss_module=loop.loss, frame_skip=1, optim_steps_per_batch=2, progress_bar=False, seed=0,
         log_interval=1, **options,
     )  # fmt: skip
@@ -144,7 +144,7 @@ class Hooked(_Trainers, OnPolicy):
         return trainer
 
     def _make_hook(self, trainer: Any) -> Any:
-        return construct(library(_ENGINE, self._hook), **self._arguments(self, trainer))
+        return construct(find_in_library(_ENGINE, self._hook), **self._arguments(self, trainer))
 
     def estimated(self, batch: Any) -> Any:
         """Return a batch with its advantages."""
@@ -192,7 +192,7 @@ class Rotated(Hooked):
     """The trainer of any loss, which keeps its last two files."""
 
     def files(self, folder: str) -> dict[str, Any]:
-        kinds = partial(library, "torchrl.checkpoint")
+        kinds = partial(find_in_library, "torchrl.checkpoint")
         rotation = kinds("CheckpointRotation")(folder, keep_last=2)
         return {"checkpoint": kinds("Checkpoint")(), "checkpoint_rotation": rotation}
 
@@ -233,7 +233,7 @@ class OffPolicyAlgorithm(_Trainers, OffPolicy):
         parts: dict[str, Any] = {self._exploring: self.exploration} if self._exploring else {}
         if self._name == "TD3Trainer":
             adams = [self.groups[group][0] for group in ("actor", "qvalue")]
-            stepper = library(f"{_ALGORITHMS}.td3", "TD3OptimizationStepper")
+            stepper = find_in_library(f"{_ALGORITHMS}.td3", "TD3OptimizationStepper")
             parts["optimization_stepper"] = stepper(*adams)
         else:
             parts["optimizer"] = self.optimizer(self.loss.parameters())
@@ -401,7 +401,7 @@ def _in_processes(make_env: Callable[..., Any], seed: int, **options: Any) -> di
     """Roll out in environments that each have a process, and reset one of them."""
     makers = [partial(Environments().make, make_env, seed + number) for number in range(2)]
     with _forked():
-        environment = library("torchrl.envs", "ParallelEnv")(2, makers, **options)
+        environment = find_in_library("torchrl.envs", "ParallelEnv")(2, makers, **options)
         try:
             outputs = _rolled(environment, seed)
             resets = torch.tensor([[False], [True]])
@@ -447,10 +447,12 @@ def _transformed(
     # of batches, as a replay buffer transforms them, and with the state of another
     alone, restored = (Compose(*(make() for make in transforms)) for _ in range(2))
     batch = outputs["rolled"].update({"reward": outputs["rolled"]["next", "reward"]})
-    outputs["batches"] = [refused(partial(alone, part.clone())) for part in (batch, batch[:1])]
-    outputs["inverse"] = refused(lambda: alone.inv(batch.clone()))
-    outputs["loaded"] = refused(lambda: str(restored.load_state_dict(alone.state_dict())))
-    return {**outputs, "later": refused(lambda: restored(batch.clone()))}
+    outputs["batches"] = [
+        call_or_error(partial(alone, part.clone())) for part in (batch, batch[:1])
+    ]
+    outputs["inverse"] = call_or_error(lambda: alone.inv(batch.clone()))
+    outputs["loaded"] = call_or_error(lambda: str(restored.load_state_dict(alone.state_dict())))
+    return {**outputs, "later": call_or_error(lambda: restored(batch.clone()))}
 
 
 def environments() -> dict[str, TraceTraining]:

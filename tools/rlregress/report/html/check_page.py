@@ -61,14 +61,14 @@ def facts(result: CheckResult) -> Facts:
 def cards(result: CheckResult) -> list[Card]:
     """Return the cards of the first screen, the worst first; the suite's own card after equals."""
     all_cards = [_card(result, outcome) for outcome in result.outcomes]
-    all_cards += [_suite(result)] if result.broken or result.unjudged else []
+    all_cards += [_suite_card(result)] if result.broken or result.unjudged else []
     return sorted(all_cards, key=lambda card: severity(card.badge.word))
 
 
 def page(result: CheckResult) -> Page:
     """Return the page of a check."""
     report_data = result.report_data
-    sections = [_details(result), _files(result), _failures(result)]
+    sections = [_details_section(result), _files_section(result), _failures_section(result)]
     for outcome in result.outcomes:
         own = {
             name: cell_runs
@@ -77,10 +77,17 @@ def page(result: CheckResult) -> Page:
         }
         title = f"Returns of {outcome.framework}"
         sections.append(
-            returns_page.section(_id(title), title, outcome.verdicts, own, report_data.command)
+            returns_page.returns_section(
+                _id(title), title, outcome.verdicts, own, report_data.command
+            )
         )
-    sections += [_replays(result), _old_files(result), _throughput(result), _probe_counts(result)]
-    sections += [_earlier(result), _versions(result)]
+    sections += [
+        _replays_section(result),
+        _old_files_section(result),
+        _throughput_section(result),
+        _probe_counts(result),
+    ]
+    sections += [_earlier_nights_section(result), _versions_section(result)]
     closing = ""
     if result.error_rate is not None:
         closing = (
@@ -107,44 +114,49 @@ def _prefix(outcome: FrameworkOutcome) -> str:
 
 
 def _card(result: CheckResult, outcome: FrameworkOutcome) -> Card:
-    meaning = check_report.meaning(outcome)
+    meaning = check_report.describe_verdict(outcome)
     installed = result.versions[outcome.framework]
-    named = ", ".join(f"{name} {version}" for name, version in _own(installed))
+    named = ", ".join(f"{name} {version}" for name, version in _own_packages(installed))
     return Card(
         f"{outcome.framework} ({named})" if named else outcome.framework,
         Badge(outcome.verdict),
         f"{meaning[0].upper()}{meaning[1:]}.",
-        _not_judged(result, outcome),
-        list(_changed(result, outcome)),
-        list(_matters(result, outcome)),
+        _list_not_judged(result, outcome),
+        list(_describe_changes(result, outcome)),
+        list(_describe_consequences(result, outcome)),
         _steps(result, outcome),
     )
 
 
-def _own(versions: Mapping[str, str]) -> list[tuple[str, str]]:
+def _own_packages(versions: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the packages of the framework, without those that all frameworks use."""
     common_packages = ("gymnasium", "mujoco", "numpy", "torch")
     return [(name, version) for name, version in versions.items() if name not in common_packages]
 
 
-def _not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str]:
-    missing = [*words.lacking(outcome.lacking), *words.not_loaded(outcome.not_loaded)]
+def _list_not_judged(result: CheckResult, outcome: FrameworkOutcome) -> list[str]:
+    missing = [
+        *words.describe_lacking(outcome.lacking),
+        *words.describe_not_loaded(outcome.not_loaded),
+    ]
     lines = [f"{line}." for line in missing]
     if other_algorithms := result.report_data.coverage.get(
         outcome.framework, AlgorithmCoverage()
     ).others:
         named = ", ".join(name.upper() for name in other_algorithms)
         lines.append(f"Returns of {named}: formulas and behaviour alone were judged.")
-    for group in _unprobed(_deviations(result, outcome)):
+    for group in _group_unprobed(_deviations(result, outcome)):
         named = _name_some([deviation.id for deviation in group])
-        lines.append(f"{named} could not be probed: {grouped_failures.reason(group[0].found[0])}.")
+        lines.append(
+            f"{named} could not be probed: {grouped_failures.reason_of_failure(group[0].found[0])}."
+        )
     if outcome.not_asked:
-        lines.append(f"{words.details_probed(outcome.details, outcome.not_asked)}.")
+        lines.append(f"{words.describe_details(outcome.details, outcome.not_asked)}.")
     lines += [f"No test of {tier} has passed." for tier in outcome.untested]
     missing = [name for name in result.unjudged if name.startswith(_prefix(outcome))]
     if missing:
         lines.append(f"No verdict was reached on {_name_some(missing)}.")
-    lines += [f"{line}." for line in words.not_judged(outcome.not_judged)]
+    lines += [f"{line}." for line in words.describe_not_judged(outcome.not_judged)]
     unchecked = dict.fromkeys(
         replay.not_checked for replay in outcome.replays.values() if replay.not_checked
     )
@@ -165,13 +177,13 @@ def _deviations(result: CheckResult, outcome: FrameworkOutcome) -> list[Deviatio
     ]
 
 
-def _unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
+def _group_unprobed(deviations: Iterable[Deviation]) -> list[list[Deviation]]:
     """Return the details whose code could not be probed, grouped by reason."""
     missing = (deviation for deviation in deviations if not deviation.was_probed)
     return grouped_failures.group_by_reason(missing, lambda item: item.found[0])
 
 
-def _changed(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
+def _describe_changes(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
     deviations = _deviations(result, outcome)
     for deviation in deviations:
         if not deviation.was_probed:
@@ -185,10 +197,12 @@ def _changed(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for group in grouped_failures.group_by_reason(outcome.failed_tests, _message):
         names = [failure["test"].rpartition("::")[2] for failure in group]
         alike = grouped_failures.describe_all_but_first(names)
-        why = "; ".join(filter(None, (words.leading(_line(group[0]["message"]), 200), alike)))
+        why = "; ".join(
+            filter(None, (words.first_clauses(_first_line(group[0]["message"]), 200), alike))
+        )
         yield f"{names[0]} failed: {why}"
     if outcome.has_other_numbers:
-        yield from words.replays(outcome.replays)
+        yield from words.describe_replays(outcome.replays)
     for name, verdict in sorted(outcome.verdicts.items()):
         if verdict["verdict"] in (REGRESSED, IMPROVED, MOVED):
             yield f"{name}: {verdict['verdict']}, {_describe_change(name, verdict)}"
@@ -218,7 +232,7 @@ def _stored_versions(result: CheckResult, outcome: FrameworkOutcome) -> Mapping[
     return {}
 
 
-def _matters(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
+def _describe_consequences(result: CheckResult, outcome: FrameworkOutcome) -> Iterable[str]:
     for deviation in _deviations(result, outcome):
         if deviation.consequence and deviation.was_probed:
             yield f"{deviation.id}: {deviation.consequence}"
@@ -282,7 +296,7 @@ def _steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
         )
         other_packages = [
             f"{package}=={stored[package]}"
-            for package, version in _own(versions)
+            for package, version in _own_packages(versions)
             if stored.get(package, version) != version
         ]
         if other_packages:
@@ -307,9 +321,9 @@ def _steps(result: CheckResult, outcome: FrameworkOutcome) -> list[Step]:
     return steps or [Step("Nothing: go on.")]
 
 
-def _suite(result: CheckResult) -> Card:
+def _suite_card(result: CheckResult) -> Card:
     """Build the card of problems that belong to no framework."""
-    lines = [f"{failure['test']}: {_line(failure['message'])}" for failure in result.broken]
+    lines = [f"{failure['test']}: {_first_line(failure['message'])}" for failure in result.broken]
     return Card(
         "The suite itself",
         Badge(COULD_NOT_JUDGE),
@@ -323,14 +337,14 @@ def _suite(result: CheckResult) -> Card:
     )
 
 
-def _line(text: str) -> str:
+def _first_line(text: str) -> str:
     return str(text).strip().partition("\n")[0]
 
 
 # -- below -----------------------------------------------------------------------------------------
 
 
-def _details(result: CheckResult) -> Section:
+def _details_section(result: CheckResult) -> Section:
     findings = []
     for deviation in result.report_data.deviations:
         if not deviation.was_probed:
@@ -355,7 +369,7 @@ def _details(result: CheckResult) -> Section:
                 _build_probe_command(deviation),
             )
         )
-    for group in _unprobed(result.report_data.deviations):
+    for group in _group_unprobed(result.report_data.deviations):
         first = group[0]
         further_names = [
             f"{further.framework}: {further.id} [{further.scope}]" for further in group[1:]
@@ -364,7 +378,7 @@ def _details(result: CheckResult) -> Section:
             Finding(
                 f"{first.framework}: {first.id} [{first.scope}]",
                 Badge("could not be probed", tones.BAD),
-                [grouped_failures.reason(first.found[0])],
+                [grouped_failures.reason_of_failure(first.found[0])],
                 (),
                 [
                     Quoted(first.message, "As the test says it"),
@@ -376,7 +390,7 @@ def _details(result: CheckResult) -> Section:
     return Section("details", "Details that are not as documented", "", findings)
 
 
-def _files(result: CheckResult) -> Section:
+def _files_section(result: CheckResult) -> Section:
     lead = (
         "The code that was judged is not the installed one: a copy stands before it on the path. "
         "The copy differs in these lines:"
@@ -385,15 +399,15 @@ def _files(result: CheckResult) -> Section:
     return Section("files", "Changed copies", lead, parts)
 
 
-def _failures(result: CheckResult) -> Section:
+def _failures_section(result: CheckResult) -> Section:
     findings: list[Finding] = []
     for outcome in result.outcomes:
         findings += [
-            _failure(group, "failed", tones.BAD)
+            _failure_finding(group, "failed", tones.BAD)
             for group in grouped_failures.group_by_reason(outcome.failed_tests, _message)
         ]
     for group in grouped_failures.group_by_reason(result.broken, _message):
-        findings.append(_failure(group, "error", tones.NOTHING))
+        findings.append(_failure_finding(group, "error", tones.NOTHING))
     return Section("failures", "Tests that failed", "With their messages.", findings)
 
 
@@ -401,7 +415,7 @@ def _message(failure: Mapping[str, Any]) -> str:
     return str(failure["message"])
 
 
-def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
+def _failure_finding(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Finding:
     names = [failure["test"] for failure in group]
     parts = [
         Quoted(group[0]["message"] or "It says nothing."),
@@ -410,7 +424,7 @@ def _failure(group: Sequence[Mapping[str, Any]], word: str, tone: str) -> Findin
     return Finding(names[0], Badge(word, tone), (), (), parts, f"pytest '{names[0]}'")
 
 
-def _throughput(result: CheckResult) -> Section:
+def _throughput_section(result: CheckResult) -> Section:
     parts: list[object] = []
     for outcome in result.outcomes:
         measured = {
@@ -421,7 +435,7 @@ def _throughput(result: CheckResult) -> Section:
     return Section("throughput", "Throughput and memory", "", parts)
 
 
-def _replays(result: CheckResult) -> Section:
+def _replays_section(result: CheckResult) -> Section:
     rows = [
         [cell, replay.seed,
          Badge(replay.state, tones.GOOD if replay.is_reproduced else tones.OTHER),
@@ -434,7 +448,7 @@ def _replays(result: CheckResult) -> Section:
     return Section("replays", "Replays", lead, [Table(head, rows)])
 
 
-def _old_files(result: CheckResult) -> Section:
+def _old_files_section(result: CheckResult) -> Section:
     rows = [
         [outcome.framework, kind, "; ".join(clauses)]
         for outcome in result.outcomes
@@ -478,7 +492,7 @@ def _probe_counts(result: CheckResult) -> Section:
     return Section("asked", "What was checked", "", parts)
 
 
-def _earlier(result: CheckResult) -> Section:
+def _earlier_nights_section(result: CheckResult) -> Section:
     rows = [
         [run.started[:16].replace("T", " "), Badge(worst_verdict(run.verdicts.values())),
          ", ".join(f"{name} {verdict}" for name, verdict in run.verdicts.items())]
@@ -489,7 +503,7 @@ def _earlier(result: CheckResult) -> Section:
     return Section("earlier", "Earlier nightly runs", lead, parts)
 
 
-def _versions(result: CheckResult) -> Section:
+def _versions_section(result: CheckResult) -> Section:
     rows = []
     for outcome in result.outcomes:
         stored = _stored_versions(result, outcome)

@@ -30,7 +30,7 @@ PROBED = "Every variant was probed on the code; the line that decides it is show
 
 def title(comparison: Comparison) -> str:
     """Return the title: the compared versions."""
-    names = (comparison_text.titled(*pair) for pair in comparison.versions.items())
+    names = (comparison_text.name_with_version(*pair) for pair in comparison.versions.items())
     return " against ".join(names)
 
 
@@ -63,13 +63,13 @@ def _build_overview(comparison: Comparison) -> list[Section]:
     rows = []
     for family, count in families.items():
         family_rows = [row for row in probed if row.detail.family == family]
-        rows.append([family, count, *(_differing(family_rows, pair) for pair in columns)])
+        rows.append([family, count, *(_count_differing(family_rows, pair) for pair in columns)])
     head = ("family", "differ", *(" and ".join(pair) for pair in columns))
     matrix = [
         [
             name,
             *(
-                "" if row_name == name else _differing(probed, (name, row_name))
+                "" if row_name == name else _count_differing(probed, (name, row_name))
                 for row_name in names
             ),
         ]
@@ -93,10 +93,10 @@ def _build_overview(comparison: Comparison) -> list[Section]:
 def family_table(comparison: Comparison, family: str) -> Table:
     """Return the details of a family that differ: one column for each framework."""
     rows = (row for row in comparison.different if row.detail.family == family)
-    return comparison_text.variants(comparison, rows)
+    return comparison_text.make_variants_table(comparison, rows)
 
 
-def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
+def _count_differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
     """Describe how many shared details of two frameworks differ; a dash if they share none."""
     both = [row for row in (row.only(pair) for row in rows) if row.shared and not row.undecided]
     return f"{sum(row.differs for row in both)} of {len(both)}" if both else "-"
@@ -105,7 +105,7 @@ def _differing(rows: Iterable[Row], pair: tuple[str, str]) -> str:
 def card(comparison: Comparison) -> Card:
     """Build the card of the differences and the next steps."""
     different = comparison.different
-    lines = [f"{row.detail.id}: {_variants(row)}" for row in different]
+    lines = [f"{row.detail.id}: {_describe_variants(row)}" for row in different]
     badge = Badge(f"{len(different)} details differ", tones.OTHER)
     if not different:
         shared = [*comparison.same, *(row for row in comparison.left_out if row.shared)]
@@ -113,11 +113,11 @@ def card(comparison: Comparison) -> Card:
     matters = [
         f"{row.detail.id}: {row.detail.consequence}" for row in different if row.detail.consequence
     ]
-    undecided = [f"{row.detail.id}: {_variants(row)}" for row in comparison.undecided]
+    undecided = [f"{row.detail.id}: {_describe_variants(row)}" for row in comparison.undecided]
     return Card(
         title(comparison),
         badge,
-        f"{comparison_text.counts(comparison)}.",
+        f"{comparison_text.describe_counts(comparison)}.",
         undecided,
         lines,
         matters,
@@ -136,7 +136,7 @@ def _steps(comparison: Comparison) -> list[Step]:
     return []
 
 
-def _variants(row: Row) -> str:
+def _describe_variants(row: Row) -> str:
     return "; ".join(
         f"{name}: {', '.join(dict.fromkeys(variant_words(a.variant or '?') for a in answers))}"
         for name, answers in row.answers.items()
@@ -165,5 +165,5 @@ def _meaning(answer: FoundVariant) -> str:
 
 
 def _table(rows: Sequence[Row]) -> Table:
-    cells = [[row.detail.id, _variants(row), row.detail.question] for row in rows]
+    cells = [[row.detail.id, _describe_variants(row), row.detail.question] for row in rows]
     return Table(("detail", "variant", "question"), cells)

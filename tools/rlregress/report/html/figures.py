@@ -45,7 +45,7 @@ class Strip:
     axis: str
 
 
-def spread(count: int, at: float) -> np.ndarray:
+def spread_points(count: int, at: float) -> np.ndarray:
     """Spread points around a line so that equal ones stay visible; always the same way."""
     return at + _SPREAD * (np.arange(count) * 0.618 % 1.0 - 0.5) * 2
 
@@ -56,11 +56,11 @@ def draw_strip(strip_data: Strip, name: str, text: str) -> Markup:
     rows = [(label, values) for label, values in rows if len(values)]
     height = 46.0 + 38.0 * len(rows)
     return svg.draw_svg(
-        lambda axes: _strip(axes, strip_data, rows), name, text, WIDTH, height, (66, 10, 36, 8)
+        lambda axes: _draw_strip(axes, strip_data, rows), name, text, WIDTH, height, (66, 10, 36, 8)
     )
 
 
-def _strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
+def _draw_strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[float]]]) -> None:
     if strip_data.band is not None:
         mean, half = strip_data.band
         axes.axvspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
@@ -71,7 +71,7 @@ def _strip(axes: Axes, strip_data: Strip, rows: Sequence[tuple[str, Sequence[flo
         finite, is_new = [value for value in values if math.isfinite(value)], label == "new"
         axes.plot(
             finite,
-            spread(len(finite), -row),
+            spread_points(len(finite), -row),
             ls="",
             marker="D" if is_new else "o",
             markersize=5 if is_new else 5.5,
@@ -117,7 +117,7 @@ def compute_quartiles(curves: Sequence[Sequence[Sequence[float]]]) -> Course:
     }
 
 
-def learning(
+def draw_learning_curves(
     courses: Mapping[str, Course], band: tuple[float, float] | None, name: str, label: str
 ) -> Markup:
     """Draw learning curves of training episodes: medians, with half of the runs around them.
@@ -127,11 +127,18 @@ def learning(
         band: published mean and half width at the end of the training.
     """
     return svg.draw_svg(
-        lambda axes: _learning(axes, courses, band), name, label, WIDTH, 180.0, (56, 10, 36, 8)
+        lambda axes: _plot_learning_curves(axes, courses, band),
+        name,
+        label,
+        WIDTH,
+        180.0,
+        (56, 10, 36, 8),
     )
 
 
-def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, float] | None) -> None:
+def _plot_learning_curves(
+    axes: Axes, courses: Mapping[str, Course], band: tuple[float, float] | None
+) -> None:
     if band is not None:
         mean, half = band
         axes.axhspan(mean - half, mean + half, color=svg.BAND, alpha=0.25, lw=0)
@@ -159,7 +166,7 @@ def _learning(axes: Axes, courses: Mapping[str, Course], band: tuple[float, floa
     axes.margins(x=0.02)
 
 
-def nights(
+def draw_nights(
     means: Mapping[int, float],
     change: tuple[int, int, int] | None,
     dates: Sequence[str],
@@ -174,12 +181,12 @@ def nights(
         dates: of the nights, by number.
     """
     return svg.draw_svg(
-        lambda axes: _nights(axes, means, change, dates), name, label, WIDTH, 170.0,
+        lambda axes: _plot_nights(axes, means, change, dates), name, label, WIDTH, 170.0,
         (50, 30, 26, 8),
     )  # fmt: skip
 
 
-def _nights(
+def _plot_nights(
     axes: Axes,
     means: Mapping[int, float],
     change: tuple[int, int, int] | None,

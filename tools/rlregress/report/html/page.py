@@ -256,7 +256,7 @@ class Section:
 
 
 @cache
-def _environment() -> Environment:
+def _make_template_environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("rlregress.report.html"),
         autoescape=True,
@@ -267,11 +267,11 @@ def _environment() -> Environment:
     environment.tests["kind"] = lambda part, name: type(part).__name__ == name
     environment.globals["listed"] = LISTED
     environment.filters["marked"] = mark_differences
-    environment.filters["breakable"] = breakable
+    environment.filters["breakable"] = make_breakable
     return environment
 
 
-def breakable(text: object) -> Markup:
+def make_breakable(text: object) -> Markup:
     """Escape a text, and allow its paths to break between folders."""
     return escape(text).replace("/", Markup("/<wbr>"))
 
@@ -284,12 +284,16 @@ def mark_differences(pair: LinePair) -> tuple[Markup, Markup]:
         return escape(old_text), escape(new_text)
     old, new = (re.findall(r"\d+\.\d+|\w+|\s+|.", text) for text in (old_text, new_text))
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    old_marked = _joined((code == "equal", "".join(old[i:j]), "del") for code, i, j, _, _ in codes)
-    new_marked = _joined((code == "equal", "".join(new[i:j]), "ins") for code, _, _, i, j in codes)
+    old_marked = _join_pieces(
+        (code == "equal", "".join(old[i:j]), "del") for code, i, j, _, _ in codes
+    )
+    new_marked = _join_pieces(
+        (code == "equal", "".join(new[i:j]), "ins") for code, _, _, i, j in codes
+    )
     return old_marked, new_marked
 
 
-def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
+def _join_pieces(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
     return Markup("").join(
         escape(text) if same else Markup("<{0}>{1}</{0}>").format(tag, text)
         for same, text, tag in pieces
@@ -301,8 +305,8 @@ def _joined(pieces: Iterable[tuple[bool, str, str]]) -> Markup:
 class Page:
     """The findings of a command: cards of the first screen, and sections below.
 
-    ``html`` is the page; ``markdown_page.text`` is the same as Markdown; ``screen.lines`` shows
-    the cards on a terminal.
+    ``html`` is the page; ``markdown_page.format_page`` is the same as Markdown; ``screen.lines``
+    shows the cards on a terminal.
     """
 
     facts: Facts
@@ -318,5 +322,5 @@ class Page:
 
     def html(self) -> str:
         """Return the page as one file."""
-        template = _environment().get_template("page.html")
+        template = _make_template_environment().get_template("page.html")
         return template.render(page=self, rlregress=__version__)

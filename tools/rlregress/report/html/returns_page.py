@@ -34,11 +34,11 @@ _OF_SEVERAL = ("--cells", "--framework", "--algorithm", "--environment")
 
 def restrict_to_cell(command: str, cell: str) -> str:
     """Return the command of a session, restricted to one cell with stored runs."""
-    shortened = without(command, *_OF_SEVERAL)
+    shortened = drop_options(command, *_OF_SEVERAL)
     return f"{shortened} {shlex.join(['--cells', cell])}" if shortened else ""
 
 
-def without(command: str, *options: str) -> str:
+def drop_options(command: str, *options: str) -> str:
     """Return a command without some options and their values."""
     parts = iter(shlex.split(command))
     return shlex.join([part for part in parts if not (part in options and next(parts, ""))])
@@ -50,12 +50,12 @@ def sort_verdicts(name: str, verdict: Mapping[str, Any]) -> tuple[int, str]:
     return (2 if word == HOLDS else 1 if word == INCONCLUSIVE else 0), name
 
 
-def table(verdicts: Verdicts) -> Table:
+def verdicts_table(verdicts: Verdicts) -> Table:
     """Build one row for each verdict of a cell, a group or a secondary quantity."""
     named = sorted(verdicts.items(), key=lambda item: sort_verdicts(*item))
     rows = []
     for name, verdict in named:
-        effect = words.effect(verdict)
+        effect = words.describe_effect(verdict)
         rows.append(
             [
                 Badge(verdict["verdict"]),
@@ -64,9 +64,9 @@ def table(verdicts: Verdicts) -> Table:
                 effect.new,
                 effect.change,
                 effect.interval or "-",
-                words.runs(verdict),
+                words.format_runs(verdict),
                 words.adjusted_p(verdict),
-                _detectable(name, verdict),
+                _describe_detectable(name, verdict),
             ]
         )
     head = (
@@ -76,7 +76,7 @@ def table(verdicts: Verdicts) -> Table:
     return Table(head, rows, 7)
 
 
-def _detectable(name: str, verdict: Mapping[str, Any]) -> str:
+def _describe_detectable(name: str, verdict: Mapping[str, Any]) -> str:
     if "visible_fraction" not in verdict:
         detectable = verdict["visible_drop"]
         return "no drop" if detectable is None else f"a drop of {words.number(detectable)}"
@@ -84,29 +84,29 @@ def _detectable(name: str, verdict: Mapping[str, Any]) -> str:
     return "nothing" if detectable is None else quantity_of(name).loss(detectable)
 
 
-def section(
+def returns_section(
     id: str, title: str, verdicts: Verdicts, runs: Mapping[str, CellRuns], command: str
 ) -> Section:
     """Build the table of verdicts, then every cell with its runs, changed ones first."""
     cells = [name for name in runs if name in verdicts or runs[name].new]
     cells.sort(
         key=lambda name: min(
-            (sort_verdicts(*v) for v in _cell_verdicts(name, verdicts)), default=(3, name)
+            (sort_verdicts(*v) for v in _select_cell_verdicts(name, verdicts)), default=(3, name)
         )
     )
-    views = [view(name, verdicts, runs[name], command) for name in cells]
+    views = [view_cell(name, verdicts, runs[name], command) for name in cells]
     quiet = {name: verdict for name, verdict in verdicts.items() if _is_quiet(name, verdict)}
     verdicts_of_groups = {name: verdict for name, verdict in verdicts.items() if name not in quiet}
     title_ = f"{len(quiet)} verdicts on critics and what is logged that show no change"
     stored = any(words.has_stored(verdict) for verdict in verdicts.values())
     parts = [
-        table(verdicts_of_groups),
+        verdicts_table(verdicts_of_groups),
         [
             f"{name}: {verdict['reason']}"
             for name, verdict in verdicts_of_groups.items()
             if "cells" in verdict
         ],
-        Folded(title_, [table(quiet)]),
+        Folded(title_, [verdicts_table(quiet)]),
         Folded("How to read these verdicts", [words.LEGEND] if stored else []),
         Grid(views, _LEGEND),
     ]
@@ -119,15 +119,15 @@ def _is_quiet(name: str, verdict: Mapping[str, Any]) -> bool:
     return is_secondary and verdict["verdict"] in (HOLDS, INCONCLUSIVE)
 
 
-def _cell_verdicts(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
+def _select_cell_verdicts(cell: str, verdicts: Verdicts) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the verdicts on a cell, that on its returns first."""
     names = [cell, *(quantity.named(cell) for quantity in SECONDARY)]
     return [(name, verdicts[name]) for name in names if name in verdicts]
 
 
-def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
+def view_cell(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding:
     """Build the view of one cell: its verdicts, its points, its learning curves."""
-    own = _cell_verdicts(name, verdicts)
+    own = _select_cell_verdicts(name, verdicts)
     word = (
         min((verdict for verdict in own), key=lambda v: sort_verdicts(*v))[1]["verdict"]
         if own
@@ -136,8 +136,10 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding
     badge = Badge(word) if word else Badge("not judged", "nothing")
     lines = []
     for verdict_name, verdict in own:
-        lines.append(f"{_about(verdict_name, name)}: {verdict['verdict']}. {verdict['reason']}")
-        lines += descriptive_text.lines(verdict_name, verdict, runs)
+        lines.append(
+            f"{_subject_of_verdict(verdict_name, name)}: {verdict['verdict']}. {verdict['reason']}"
+        )
+        lines += descriptive_text.describe_distribution(verdict_name, verdict, runs)
     lines += [
         f"Seed {run.seed} failed: {_last_line(run.failure)}" for run in runs.new if run.failure
     ]
@@ -146,14 +148,14 @@ def view(name: str, verdicts: Verdicts, runs: CellRuns, command: str) -> Finding
     for verdict_name, verdict in own:
         quantity = quantity_of(verdict_name)
         if quantity in (RETURNS, TRAINING) or verdict["verdict"] not in (HOLDS, INCONCLUSIVE):
-            drawings.append(_strip(name, quantity, verdict, runs, command))
+            drawings.append(_strip_figure(name, quantity, verdict, runs, command))
     if not own:
-        drawings.append(_strip(name, RETURNS, None, runs, command))
-    curves = _learning(name, runs, command)
+        drawings.append(_strip_figure(name, RETURNS, None, runs, command))
+    curves = _learning_figure(name, runs, command)
     return Finding(name, badge, lines, (), [*drawings, curves])
 
 
-def _about(name: str, cell: str) -> str:
+def _subject_of_verdict(name: str, cell: str) -> str:
     return name.removeprefix(cell).strip() or RETURNS.name
 
 
@@ -162,7 +164,7 @@ def _last_line(text: str) -> str:
     return lines[-1].strip() if lines else "without a message"
 
 
-def _strip(
+def _strip_figure(
     name: str,
     quantity: Quantity,
     verdict: Mapping[str, Any] | None,
@@ -171,7 +173,9 @@ def _strip(
 ) -> Figure:
     # by seed; runs after the deciding look do not count for the verdict
     judged = runs.new[: verdict["new_seeds"]] if verdict is not None else runs.new
-    stored, new = ([_number(run, quantity) for run in group] for group in (runs.stored, judged))
+    stored, new = (
+        [_finite_or_nan(run, quantity) for run in group] for group in (runs.stored, judged)
+    )
     band, interval, limit = None, None, None
     mean = None if verdict is None else verdict.get("stored_mean")
     if runs.band is not None and quantity is RETURNS:
@@ -202,12 +206,12 @@ def _strip(
     return Figure(drawings, caption, Table(("run", "seed", axis), rows, 2), command)
 
 
-def _number(run: ReportedRun, quantity: Quantity) -> float:
+def _finite_or_nan(run: ReportedRun, quantity: Quantity) -> float:
     value = run.numbers.get(quantity.name, math.nan)
     return math.nan if value is None else float(value)
 
 
-def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
+def _learning_figure(name: str, runs: CellRuns, command: str) -> Figure | None:
     groups = {"stored": runs.stored, "new": runs.new}
     courses = {
         label: figures.compute_quartiles([run.curve for run in item])
@@ -223,15 +227,18 @@ def _learning(name: str, runs: CellRuns, command: str) -> Figure | None:
         caption += "; shaded: the published mean at the end"
     all_steps = sorted({steps for course in courses.values() for steps in course})
     rows = [
-        [f"{steps:g}", *(cell for course in courses.values() for cell in _at(course, steps))]
+        [
+            f"{steps:g}",
+            *(cell for course in courses.values() for cell in _quartiles_at(course, steps)),
+        ]
         for steps in all_steps
     ]
     head = ["steps"] + [f"{label}, {item}" for label in courses for item in ("median", "quartiles")]
-    drawings = figures.learning(courses, band, _id(name, "curve"), text)
+    drawings = figures.draw_learning_curves(courses, band, _id(name, "curve"), text)
     return Figure(drawings, caption, Table(head, rows, len(head)), command)
 
 
-def _at(course: Course, steps: float) -> list[str]:
+def _quartiles_at(course: Course, steps: float) -> list[str]:
     if steps not in course:
         return ["-", "-"]
     low, middle, high = map(words.number, course[steps])

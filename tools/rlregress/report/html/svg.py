@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from rlregress.model.extra_packages import not_installed
+from rlregress.model.extra_packages import explain_installation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def draw_svg(
         import matplotlib
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
-        return escape(f"A figure is not drawn: {not_installed('matplotlib')}.")
+        return escape(f"A figure is not drawn: {explain_installation('matplotlib')}.")
 
     left_margin, right_margin, below, above = margins
     place = (
@@ -74,10 +74,10 @@ def draw_svg(
         draw(axes)
         text = io.StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return _within_a_page(text.getvalue(), label)
+    return _strip_document_header(text.getvalue(), label)
 
 
-def _within_a_page(text: str, label: str) -> Markup:
+def _strip_document_header(text: str, label: str) -> Markup:
     """Return the drawing without its document header and its global styles.
 
     Metadata, fonts, unused ids and invisible digits are removed as well.
@@ -89,24 +89,24 @@ def _within_a_page(text: str, label: str) -> Markup:
     )
     text = re.sub(idle, "", text)
     text = re.sub(r'(<svg[^>]*?) width="[^>]*?( viewBox="[^"]*")[^>]*', r"\1\2", text)
-    text = re.sub(r' (?:d|x|y)="[^"]*"', _rounded, text).replace(" xlink:href", " href")
+    text = re.sub(r' (?:d|x|y)="[^"]*"', _round_coordinates, text).replace(" xlink:href", " href")
     text = re.sub("#01020[3-8]", lambda colour: _OF_PAGE[colour[0]], text)
     text = re.sub(r">\s+<", "><", text).replace("<g/>", "")
     text = re.sub(r"<g>(<text[^>]*>[^<]*</text>|<(?:use|path)[^>]*/>)</g>", r"\1", text)
     # one style for a group of points, instead of one for each
     text = re.sub(
-        r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>', _joined, text
+        r'<g>(<use [^>]* style="([^"]*)"/>(?:<use [^>]* style="\2"/>)+)</g>', _join_points, text
     )
     # texts in a figure are escaped by matplotlib
     head = Markup('<svg role="img" aria-label="{}"').format(label)
     return Markup(text.replace("<svg", head, 1))  # noqa: S704
 
 
-def _rounded(place: re.Match[str]) -> str:
+def _round_coordinates(place: re.Match[str]) -> str:
     one_line = re.sub(r"\s+", " ", place[0])
     return re.sub(r"-?\d+\.\d+", lambda number: f"{float(number[0]):.1f}", one_line)
 
 
-def _joined(points: re.Match[str]) -> str:
+def _join_points(points: re.Match[str]) -> str:
     style = f' style="{points[2]}"'
     return f"<g{style}>{points[1].replace(style, '')}</g>"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rlregress.model import explain, tones
-from rlregress.model.recorded_traces import Traced, share
-from rlregress.model.upgrade_result import ChangedDetail, Culprits, details_of
+from rlregress.model.recorded_traces import Traced, executed_share
+from rlregress.model.upgrade_result import ChangedDetail, Culprits, select_details
 from rlregress.report.html.page import Badge, Finding, Folded, Quoted, Table
 
-SIDES = ("the old version", "the new version")
+VERSION_TITLES = ("the old version", "the new version")
 #: most names of functions that only one version has
 _NEW = 4
 #: whether the functions that influence a training explain the whole difference
@@ -20,10 +20,10 @@ _EFFECT = {
 }
 
 
-def table(traced: Sequence[Traced]) -> Table:
+def traces_table(traced: Sequence[Traced]) -> Table:
     """Return one row for each training."""
     rows = [
-        [_badge(training), training.name, training.comparison.compared, _share(training)]
+        [_badge(training), training.name, training.comparison.compared, _format_share(training)]
         for training in traced
     ]
     return Table(("trace", "training", "events", "lines run"), rows, 2)
@@ -37,12 +37,12 @@ def _badge(traced: Traced) -> Badge:
     return Badge(traced.word, tones.GOOD if traced.proved else tones.UNSURE)
 
 
-def _share(traced: Traced) -> str:
-    executed = share(traced.new)
+def _format_share(traced: Traced) -> str:
+    executed = executed_share(traced.new)
     return "not measured" if executed is None else f"{executed:.0%}"
 
 
-def finding(
+def training_finding(
     group: Sequence[Traced],
     culprits: Culprits | None,
     details: Sequence[ChangedDetail],
@@ -55,18 +55,20 @@ def finding(
     """
     traced = group[0]
     comparison = traced.comparison
-    text = "\n".join([*traced.notes, *explain.comparison(comparison, traced.old, traced.new)])
+    text = "\n".join(
+        [*traced.notes, *explain.describe_comparison(comparison, traced.old, traced.new)]
+    )
     parts = [
         Quoted(text, "Both events with their values, what came before, and from where", open=True),
         Folded(_describe_others(group), [[training.name for training in group[1:]]]),
     ]
     first = comparison.first
-    lines = [explain.divergence(first)[0]] if first is not None else []
-    lines += _culprits(culprits, details)
+    lines = [explain.describe_divergence(first)[0]] if first is not None else []
+    lines += _describe_culprits(culprits, details)
     return Finding(traced.name, _badge(traced), lines, (), parts, command)
 
 
-def _culprits(culprits: Culprits | None, details: Sequence[ChangedDetail]) -> list[str]:
+def _describe_culprits(culprits: Culprits | None, details: Sequence[ChangedDetail]) -> list[str]:
     """Return in words what makes a training diverge."""
     if culprits is None:
         return []
@@ -91,7 +93,7 @@ def _culprits(culprits: Culprits | None, details: Sequence[ChangedDetail]) -> li
         ending = f" and {len(culprits.new) - _NEW} more" if len(culprits.new) > _NEW else ""
         names = ", ".join(map(str, culprits.new[:_NEW]))
         sentences.append(f"uses functions that only one version has: {names}{ending}")
-    for detail in details_of(culprits, details):
+    for detail in select_details(culprits, details):
         sentences.append(f"explained by {detail.id} [{detail.scope}]: {detail.words}")
     return sentences
 
@@ -110,7 +112,7 @@ def group_trainings(
         key: object = training.name
         first, explanation = (
             training.comparison.first,
-            _culprits(culprits_by_training.get(training.name), details),
+            _describe_culprits(culprits_by_training.get(training.name), details),
         )
         if first is not None and explanation and training.repeats:
             places = tuple(

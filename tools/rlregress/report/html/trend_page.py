@@ -20,7 +20,7 @@ from rlregress.report.html.page import (
     Step,
     Table,
 )
-from rlregress.report.trend_text import CLOSING, COLUMNS, date, shift_lines, table
+from rlregress.report.trend_text import CLOSING, COLUMNS, date_of_night, shift_lines, table
 
 #: most histories that are drawn; the table has all
 _DRAWN = 12
@@ -37,7 +37,7 @@ _MEANING = {
 def page(trend: Trend, facts: Facts) -> Page:
     """Return the page of many nights."""
     histories = Section("all", "All that was judged", "", [Table(COLUMNS, table(trend))])
-    return Page(facts, [card(trend)], [_changes(trend), histories], closing=CLOSING)
+    return Page(facts, [card(trend)], [_changes_section(trend), histories], closing=CLOSING)
 
 
 def card(trend: Trend) -> Card:
@@ -49,11 +49,11 @@ def card(trend: Trend) -> Card:
         [f"{sentence[0].upper()}{sentence[1:]}." for sentence in trend.left_out],
         shift_lines(trend),
         [],
-        [_step(trend)],
+        [_upgrade_step(trend)],
     )
 
 
-def _step(trend: Trend) -> Step:
+def _upgrade_step(trend: Trend) -> Step:
     """Return the upgrade of the version that changed where something regressed."""
     regressed = [row.shift for row in trend.changes if row.shift and row.verdict == REGRESSED]
     for name, old, new in (version for shift in regressed for version in shift.versions):
@@ -66,7 +66,7 @@ def _step(trend: Trend) -> Step:
     return Step("Nothing: go on.")
 
 
-def _changes(trend: Trend) -> Section:
+def _changes_section(trend: Trend) -> Section:
     """Return the histories that changed, each drawn."""
     changed = [row for row in trend.changes if row.nights]
     parts: list[object] = [shift_lines(trend)]
@@ -83,8 +83,8 @@ def _figure(trend: Trend, row: Row) -> Figure:
     means = dict(zip(row.nights, row.means, strict=True))
     days = [date[:10] for date in trend.dates]
     text = f"{row.name} of {len(row.nights)} nights"
-    drawn = figures.nights(means, change, days, re.sub(r"\W+", "-", row.name), text)
-    rows = [[date(trend, night), words.number(mean)] for night, mean in means.items()]
+    drawn = figures.draw_nights(means, change, days, re.sub(r"\W+", "-", row.name), text)
+    rows = [[date_of_night(trend, night), words.number(mean)] for night, mean in means.items()]
     caption = (
         "Each circle is a night; lines are levels; where it changed is upright, its 95 % interval "
         "shaded"

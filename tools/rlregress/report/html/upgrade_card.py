@@ -12,14 +12,14 @@ from rlregress.model.differences import Entry
 from rlregress.model.recorded_traces import Traced
 from rlregress.model.upgrade_result import (
     Culprits,
-    OfFramework,
-    OfScript,
+    FrameworkResult,
+    ScriptResult,
     Upgrade,
-    explained,
+    map_explanations,
 )
 from rlregress.report.html import traces_page
 from rlregress.report.html.page import Badge, Card, Culprit, SourcePair, Step
-from rlregress.report.words import count_words, join_some, leading
+from rlregress.report.words import count_words, first_clauses, join_some
 
 #: most entries of one kind
 _LISTED = 4
@@ -50,7 +50,7 @@ _STATES = {
 
 def card(result: Upgrade, steps: Sequence[Step]) -> Card:
     """Return the card of the whole upgrade."""
-    changes = _changes(result)
+    changes = _list_changes(result)
     explained = {key for change in changes for key in change.entries}
     unexplained = [e for e in result.entries if e.counts and (e.framework, e.name) not in explained]
     return Card(
@@ -58,8 +58,11 @@ def card(result: Upgrade, steps: Sequence[Step]) -> Card:
         Badge(result.verdict),
         result.judgement.first_reason,
         # a sentence of ``cut`` stands for all entries for which there was no time
-        [*result.cut, *_not_checked([e for e in result.entries if e.counts and not e.is_late])],
-        [*_differing(unexplained), *_accepted(result.entries)],
+        [
+            *result.cut,
+            *_list_not_checked([e for e in result.entries if e.counts and not e.is_late]),
+        ],
+        [*_describe_differing(unexplained), *_describe_accepted(result.entries)],
         steps=steps,
         share=result.judgement.share,
         culprits=[change.culprit() for change in changes],
@@ -80,19 +83,23 @@ class _Change:
     """
 
     function: Changed
-    of: OfFramework | OfScript
+    result: FrameworkResult | ScriptResult
     names: list[str] = field(default_factory=list)
 
     @property
     def entries(self) -> Iterator[tuple[str, str]]:
         """Framework and name of the entries that it explains, and of its own."""
-        framework = self.of.name if isinstance(self.of, OfFramework) else ""
+        framework = self.result.name if isinstance(self.result, FrameworkResult) else ""
         return ((framework, name) for name in (*self.names, " ".join(self.function.key)))
 
     @property
     def trainings(self) -> list[Traced]:
         """Those that differ by it; empty: it is the culprit of none."""
-        all_trainings = self.of.traced if isinstance(self.of, OfFramework) else [self.of.held]
+        all_trainings = (
+            self.result.traced
+            if isinstance(self.result, FrameworkResult)
+            else [self.result.training]
+        )
         return [
             training
             for training in all_trainings
@@ -101,38 +108,42 @@ class _Change:
 
     def culprit(self) -> Culprit:
         """Return it as a card shows it."""
-        function, hunk = self.function, self.of.hunks.get(self.function)
+        function, hunk = self.function, self.result.hunks.get(self.function)
         line = (hunk and hunk.first_changed_line) or int(function.place.rpartition(":")[2])
         source = None
         if hunk is not None and hunk.differing:
-            source = SourcePair(hunk.shortened(_ROWS), traces_page.SIDES)
-        effects = [*self._trainings(), *self._other_effects()]
+            source = SourcePair(hunk.shortened(_ROWS), traces_page.VERSION_TITLES)
+        effects = [*self._describe_trainings(), *self._describe_other_effects()]
         return Culprit(f"{function.name}, {function.file}:{line}", effects, source)
 
-    def _other_effects(self) -> Iterator[str]:
+    def _describe_other_effects(self) -> Iterator[str]:
         """Describe its effects on details and in direct calls."""
-        for detail in self.of.details.changed if isinstance(self.of, OfFramework) else ():
+        for detail in (
+            self.result.details.changed if isinstance(self.result, FrameworkResult) else ()
+        ):
             if (name := f"{detail.id} [{detail.scope}]") in self.names:
                 yield f"{name}: {detail.words}"
-        for own in self.of.executions:
+        for own in self.result.executions:
             if own.function == self.function and own.calls is not None and own.calls.arguments:
-                yield leading(str(own.calls), _LONGEST)
+                yield first_clauses(str(own.calls), _LONGEST)
 
-    def _trainings(self) -> Iterator[str]:
+    def _describe_trainings(self) -> Iterator[str]:
         groups: dict[tuple[str, str], list[Traced]] = {}
         for traced in self.trainings:
-            how = _how(self.of.culprits[traced.name])
+            how = _describe_evidence(self.result.culprits[traced.name])
             groups.setdefault((how, _differs(traced)), []).append(traced)
         for (how, differs), group in groups.items():
             names = join_some([traced.name for traced in group], 3)
             first = group[0].comparison.first
-            meaning = explain.divergence(first)[0].partition(": ")[2] if first else ""
-            meaning += f": {where}" if first and (where := explain.written(first)) else ""
+            meaning = explain.describe_divergence(first)[0].partition(": ")[2] if first else ""
+            meaning += (
+                f": {where}" if first and (where := explain.describe_written_output(first)) else ""
+            )
             because = f" ({meaning})" if meaning else ""
             yield f"{names} {differs}{because}; {how}"
 
 
-def _how(culprits: Culprits) -> str:
+def _describe_evidence(culprits: Culprits) -> str:
     """Describe the evidence that the first function of a culprit is the culprit."""
     if culprits.alone is not None:
         return "with its old code, the new version trains as the old one does"
@@ -145,14 +156,14 @@ def _differs(traced: Traced) -> str:
     return "differs by rounding only" if traced.word == "close" else traced.word
 
 
-def _changes(result: Upgrade) -> list[_Change]:
+def _list_changes(result: Upgrade) -> list[_Change]:
     """Return changed functions by which something differs; those of most trainings first."""
-    parts: list[OfFramework | OfScript] = [*result.frameworks]
+    parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     changes: list[_Change] = []
     for part in parts:
         own: dict[Changed, _Change] = {}
-        for name, (function, *_) in explained(part).items():
+        for name, (function, *_) in map_explanations(part).items():
             own.setdefault(function, _Change(function, part)).names.append(name)
         changes += own.values()
     return sorted(changes, key=lambda change: -len(change.trainings))
@@ -161,14 +172,18 @@ def _changes(result: Upgrade) -> list[_Change]:
 # -- everything else -------------------------------------------------------------------------------
 
 
-def _differing(entries: Iterable[Entry]) -> list[str]:
+def _describe_differing(entries: Iterable[Entry]) -> list[str]:
     """Describe differences without a culprit, the worst first, one line per kind."""
     own = [entry for entry in entries if entry.state in model.DIFFERENT]
     own.sort(key=lambda entry: model.ORDER.index(entry.verdict))
     groups: dict[tuple[str, str], list[Entry]] = {}
     for entry in own:
         groups.setdefault((_kind(entry), entry.state), []).append(entry)
-    return [line for (kind, state), group in groups.items() for line in _lines(kind, state, group)]
+    return [
+        line
+        for (kind, state), group in groups.items()
+        for line in _describe_group(kind, state, group)
+    ]
 
 
 def _kind(entry: Entry) -> str:
@@ -177,7 +192,7 @@ def _kind(entry: Entry) -> str:
     return model.PACKAGE if gone else entry.kind
 
 
-def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
+def _describe_group(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
     template = _JOINED.get(kind) or (
         _STATES.get(state) if kind in (*model.CODE, model.TRAINING, model.SCRIPT) else None
     )
@@ -185,42 +200,42 @@ def _lines(kind: str, state: str, group: Sequence[Entry]) -> list[str]:
     if template is not None and not (state == model.DIFFERS and group[0].reason):
         text = template.format(count_words(len(names), kind).replace("bodys", "bodies"))
         return [f"{text}: {join_some(names, _LISTED)}"]
-    lines = [_line(entry) for entry in group[:_LISTED]]
+    lines = [_describe_entry(entry) for entry in group[:_LISTED]]
     hidden = len(group) - _LISTED
     return lines + ([f"{hidden} more of kind {kind}"] if hidden > 0 else [])
 
 
-def _line(entry: Entry) -> str:
+def _describe_entry(entry: Entry) -> str:
     """Describe an entry and the reason of its state."""
     summary = entry.summary if entry.summary != "changed" else ""
     fails = entry.state if entry.state == model.NEW_FAILS else ""
     standing = f"({entry.standing})" if entry.standing else ""
     text = " ".join(filter(None, (summary, standing)))
-    why = leading(entry.reason, _LONGEST)
-    return ": ".join(filter(None, (_name(entry), fails, text, why)))
+    why = first_clauses(entry.reason, _LONGEST)
+    return ": ".join(filter(None, (_name_entry(entry), fails, text, why)))
 
 
-def _name(entry: Entry) -> str:
+def _name_entry(entry: Entry) -> str:
     place = f", {entry.file}:{entry.line}" if entry.kind in model.CODE and entry.line else ""
     return f"{entry.kind} {entry.short}{place}"
 
 
-def _accepted(entries: Iterable[Entry]) -> list[str]:
+def _describe_accepted(entries: Iterable[Entry]) -> list[str]:
     names = [entry.short for entry in entries if entry.accepted]
     return [f"{len(names)} accepted: {join_some(names, _LISTED)}"] if names else []
 
 
-def _not_checked(entries: Iterable[Entry]) -> list[str]:
+def _list_not_checked(entries: Iterable[Entry]) -> list[str]:
     """Return what nothing executed and compared, what may matter most first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # code that ran in part is more likely to be used than code that never ran
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
-    return [_unchecked(entry) for entry in own]
+    return [_describe_unchecked(entry) for entry in own]
 
 
-def _unchecked(entry: Entry) -> str:
-    line = _line(entry)
-    if line != _name(entry):
+def _describe_unchecked(entry: Entry) -> str:
+    line = _describe_entry(entry)
+    if line != _name_entry(entry):
         return line
     note = entry.notes[0].partition(" (")[0] if entry.notes else ""
     return "; ".join(filter(None, (f"{line}: {entry.state}", note)))

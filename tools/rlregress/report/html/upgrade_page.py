@@ -13,7 +13,12 @@ from rlregress.model import tones
 from rlregress.model.code import Hunk
 from rlregress.model.detail_answers import variant_words
 from rlregress.model.differences import DOCUMENTED, VIOLATED, Entry
-from rlregress.model.recorded_traces import NotTraced, in_words, missed, ranges
+from rlregress.model.recorded_traces import (
+    NotTraced,
+    describe_label,
+    format_ranges,
+    list_missed_lines,
+)
 from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
@@ -26,11 +31,11 @@ from rlregress.model.upgrade_result import (
     UNDOCUMENTED,
     UNKNOWN_CODE,
     ChangedDetail,
-    OfFramework,
-    OfScript,
+    FrameworkResult,
     ScriptNames,
+    ScriptResult,
     Upgrade,
-    findings,
+    group_details,
 )
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
 from rlregress.report.html import returns_page, traces_page, upgrade_card
@@ -83,14 +88,16 @@ _STANDING = {DOCUMENTED: tones.GOOD, VIOLATED: tones.BAD, UNDOCUMENTED: tones.OT
 
 def cards(result: Upgrade, facts: Facts) -> list[Card]:
     """Return the cards of the first screen: the upgrade, then its parts, the worst first."""
-    parts: list[OfFramework | OfScript] = [*result.frameworks]
+    parts: list[FrameworkResult | ScriptResult] = [*result.frameworks]
     parts += [result.script] if result.script is not None else []
     parts.sort(key=lambda part: model.ORDER.index(part.verdict))
     part_cards = [
-        _card(result, part) if isinstance(part, OfFramework) else _script_card(result, part)
+        _framework_card(result, part)
+        if isinstance(part, FrameworkResult)
+        else _script_card(result, part)
         for part in parts
     ]
-    overall_card = upgrade_card.card(result, _steps(result, facts.command))
+    overall_card = upgrade_card.card(result, _list_steps(result, facts.command))
     if len(part_cards) > 1 or not part_cards:
         return [overall_card, *part_cards]
     (only,) = part_cards
@@ -105,14 +112,16 @@ def page(result: Upgrade, facts: Facts) -> Page:
         Section("cut", "Not checked in time", "The command stopped at its time limit; extend it "
                 "with --minutes.", [result.cut]),
         Section("not-checked", "Not checked, whatever differs", "", [result.not_checked]),
-        _entries(result),
+        _entries_section(result),
     ]  # fmt: skip
     for framework in result.frameworks:
         name = framework.title if len(result.frameworks) > 1 else ""
-        sections += _framework(framework, name, facts.command)
+        sections += _framework_sections(framework, name, facts.command)
     if result.script is not None:
-        sections.append(Section("script", "Script", "", _script(result.script, facts.command)))
-    sections += [_costs(result), _not_executed(result), _versions(result)]
+        sections.append(
+            Section("script", "Script", "", _script_parts(result.script, facts.command))
+        )
+    sections += [_costs_section(result), _not_executed_section(result), _versions_section(result)]
     return Page(facts, cards(result, facts), sections)
 
 
@@ -125,7 +134,7 @@ def title(result: Upgrade) -> str:
 # -- the first screen ------------------------------------------------------------------------------
 
 
-def _card(result: Upgrade, framework: OfFramework) -> Card:
+def _framework_card(result: Upgrade, framework: FrameworkResult) -> Card:
     """Build the card of one framework; its changes are on the card of the upgrade."""
     old_versions, new_versions = framework.versions
     changed_versions = [
@@ -133,20 +142,20 @@ def _card(result: Upgrade, framework: OfFramework) -> Card:
         for name, v in new_versions.items()
         if old_versions.get(name) != v
     ]
-    judgement = framework.judgement.part_of(result.verdict)
+    judgement = framework.judgement.as_part(result.verdict)
     same = "the same versions" if old_versions and new_versions else "versions not read"
     return Card(
         f"{framework.title}: {', '.join(changed_versions) or same}",
         Badge(judgement.verdict),
         # with a single part, this is the reason of the whole upgrade
         judgement.first_reason if judgement.headline != result.judgement.headline else "",
-        list(_untrained(framework)),
-        matters=list(_matters(framework)),
+        list(_describe_untrained(framework)),
+        matters=list(_describe_consequences(framework)),
         share=judgement.share,
     )
 
 
-def _untrained(framework: OfFramework) -> Iterable[str]:
+def _describe_untrained(framework: FrameworkResult) -> Iterable[str]:
     """Describe the algorithms with differing trainings whose returns were not judged."""
     trained = [] if framework.returns is None else framework.to_train
     unexecuted = {name.partition(" ")[0] for name in framework.same_code}
@@ -158,7 +167,7 @@ def _untrained(framework: OfFramework) -> Iterable[str]:
         yield f"Returns of {', '.join(untrained)}: not trained."
 
 
-def _matters(framework: OfFramework) -> Iterable[str]:
+def _describe_consequences(framework: FrameworkResult) -> Iterable[str]:
     if framework.details.same:
         yield f"{framework.details.same} details are the same in both versions."
     if framework.returns is not None:
@@ -181,17 +190,17 @@ def _matters(framework: OfFramework) -> Iterable[str]:
             yield f"{detail.id}: {detail.consequence}"
 
 
-def _steps(result: Upgrade, command: str) -> list[Step]:
+def _list_steps(result: Upgrade, command: str) -> list[Step]:
     """Return the next steps. "Nothing to do" is said only if the verdict is unchanged."""
     verdict = result.verdict
     if verdict == model.UNCHANGED:
         return [Step("Nothing: upgrade.")]
     steps = []
     if verdict == model.NEW_FAILS:
-        steps.append(_failure(result, command))
+        steps.append(_suggest_about_error(result, command))
     else:
-        steps += _needed(result)
-    steps += _gone(result)
+        steps += _suggest_packages(result)
+    steps += _suggest_about_gone_names(result)
     culprits = [f"{e.short} ({e.file}:{e.line})" for e in result.entries if e.culprit and e.counts]
     if any(framework.violated for framework in result.frameworks):
         text = "Read the lines that changed: a formula is no longer the documented one."
@@ -211,11 +220,11 @@ def _steps(result: Upgrade, command: str) -> list[Step]:
         steps.append(Step("Train the new version, where runs are stored:", shlex.join(without)))
     incomplete = [e for e in result.entries if e.state in model.INCOMPLETE and e.counts]
     if incomplete:
-        steps.append(_incomplete(incomplete, result, command))
+        steps.append(_suggest_about_unfinished(incomplete, result, command))
     return steps or [Step("Read what is accepted, documented or repaired; nothing else differs.")]
 
 
-def _needed(result: Upgrade) -> Iterable[Step]:
+def _suggest_packages(result: Upgrade) -> Iterable[Step]:
     """Suggest packages to install that the new version no longer installs and functions use."""
     kinds = (model.REQUIREMENT, model.PACKAGE)
     gone = [e for e in result.entries if e.kind in kinds and e.counts and e.notes]
@@ -229,16 +238,16 @@ def _needed(result: Upgrade) -> Iterable[Step]:
         )
 
 
-def _failure(result: Upgrade, command: str) -> Step:
+def _suggest_about_error(result: Upgrade, command: str) -> Step:
     """Suggest what to do about the error that ends a script or a training."""
     failing = [e for e in result.entries if e.state == model.NEW_FAILS and e.counts]
     # scripts and trainings before their culprits, which may be left if an error is accepted
     failing.sort(key=lambda e: e.kind not in (model.SCRIPT, model.TRAINING))
     error = failing[0]
     text = f"{error.name} ends in {error.reason}."
-    missing_names = _missing_packages(result)
+    missing_names = _list_missing_packages(result)
     if missing_names:
-        judged = f"{returns_page.without(command, '--lend')} --lend {','.join(missing_names)}"
+        judged = f"{returns_page.drop_options(command, '--lend')} --lend {','.join(missing_names)}"
         names = ", ".join(missing_names)
         return Step(f"{text} Install {names}, which the new version no longer does; to judge the "
                     "rest:", judged)  # fmt: skip
@@ -249,7 +258,7 @@ def _failure(result: Upgrade, command: str) -> Step:
     return Step(f"{text} {own}, or report it upstream.")
 
 
-def _gone(result: Upgrade) -> Iterable[Step]:
+def _suggest_about_gone_names(result: Upgrade) -> Iterable[Step]:
     """Suggest what to do about names that are gone, and where a script has them."""
     names = result.script.names if result.script is not None else None
     gone = [e for e in result.entries if e.kind == model.PUBLIC and e.state == model.DIFFERS]
@@ -282,7 +291,7 @@ def _describe_script_names(names: ScriptNames, named: str) -> str:
     )
 
 
-def _missing_packages(result: Upgrade) -> list[str]:
+def _list_missing_packages(result: Upgrade) -> list[str]:
     """Return packages that are no longer installed and that an error names."""
     reasons = [entry.reason for entry in result.entries if entry.state == model.NEW_FAILS]
     missing = [reason for reason in reasons if "ImportError" in reason or "NotFound" in reason]
@@ -290,20 +299,20 @@ def _missing_packages(result: Upgrade) -> list[str]:
     return [name for name in gone if any(name in reason for reason in missing)]
 
 
-def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> Step:
+def _suggest_about_unfinished(unfinished: Sequence[Entry], result: Upgrade, command: str) -> Step:
     """Suggest how to execute unexecuted pieces, or name why checks have no result.
 
     Args:
         unfinished: entries that count and were not fully checked.
     """
     if result.cut:
-        longer_command = returns_page.without(command, "--minutes")
+        longer_command = returns_page.drop_options(command, "--minutes")
         return Step("Give it more time, which goes on with what was recorded:", longer_command)
     pieces = [entry for entry in unfinished if entry.kind in model.CHANGES]
     if not pieces:
         names = join_some([entry.short for entry in unfinished], 3)
         return Step(f"Read why {count_words(len(unfinished), 'check')} gave no result: {names}.")
-    idle = model.idle_packages(result.entries)
+    idle = model.list_idle_packages(result.entries)
     idle_text = f" of {', '.join(idle)}" if idle else ""
     were = "was" if len(pieces) == 1 else "were"
     text = (
@@ -314,17 +323,21 @@ def _incomplete(unfinished: Sequence[Entry], result: Upgrade, command: str) -> S
     foreign = {name for name in idle if name.replace("-", "_") not in modules}
     given_arguments = shlex.split(command)
     if "--scenario" in given_arguments and "--script" not in given_arguments and not foreign:
-        return Step(f"{text} trace every scenario:", returns_page.without(command, "--scenario"))
-    is_whole = returns_page.without(returns_page.without(command, "--algorithm"), "--script")
+        return Step(
+            f"{text} trace every scenario:", returns_page.drop_options(command, "--scenario")
+        )
+    is_whole = returns_page.drop_options(
+        returns_page.drop_options(command, "--algorithm"), "--script"
+    )
     return Step(
         f"{text} if you use any, trace a script that does:", f"{is_whole} --script yours.py"
     )
 
 
-def _script_card(result: Upgrade, script: OfScript) -> Card:
-    training = script.held
+def _script_card(result: Upgrade, script: ScriptResult) -> Card:
+    training = script.training
     text = str(training) if isinstance(training, NotTraced) else training.word
-    own = script.judgement.part_of(result.verdict)
+    own = script.judgement.as_part(result.verdict)
     sentence = f"{text[0].upper()}{text[1:]}. {own.first_reason}"
     return Card(training.name, Badge(own.verdict), sentence, share=own.share)
 
@@ -332,13 +345,13 @@ def _script_card(result: Upgrade, script: OfScript) -> Card:
 # -- below -----------------------------------------------------------------------------------------
 
 
-def _entries(result: Upgrade) -> Section:
+def _entries_section(result: Upgrade) -> Section:
     """Return all entries that differ, folded by file, and counts of the others."""
     parts: list[object] = [[f"Accepted, but no entry has this key any more: {key}"
                             for key in result.stale]]  # fmt: skip
     for state in (*model.INCOMPLETE, *model.DIFFERENT, *model.EXECUTED_SAME, *model.WITHOUT_EFFECT):
         own = [entry for entry in result.entries if entry.state == state]
-        for title, of_title in titled(own).items():
+        for title, of_title in group_by_title(own).items():
             parts.append(Heading(f"{title} ({len(of_title)})"))
             files: dict[str, list[Entry]] = {}
             for listed_entry in of_title:
@@ -353,12 +366,12 @@ def _entries(result: Upgrade) -> Section:
     return Section("entries", "Everything that differs", lead, parts)
 
 
-def titled(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+def group_by_title(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
     """Return title of a list -> its entries; unexecuted entries are listed by their progress."""
     lists: dict[str, list[Entry]] = {}
     for entry in entries:
         title = (
-            model.unexecuted_title(entry) if entry.state == model.NEVER else _TITLES[entry.state]
+            model.title_of_unexecuted(entry) if entry.state == model.NEVER else _TITLES[entry.state]
         )
         lists.setdefault(title, []).append(entry)
     return lists
@@ -378,23 +391,23 @@ def _table(entries: Sequence[Entry]) -> Table:
     return Table(("kind", "name", "difference", "why, or by what", "notes", "key"), rows)
 
 
-def _framework(framework: OfFramework, name: str, command: str) -> list[Section]:
+def _framework_sections(framework: FrameworkResult, name: str, command: str) -> list[Section]:
     key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
     details = framework.details
     probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
     sections = [
         Section(f"not-asked-{key}", f"Not compared{title_suffix}", "",
-                _not_probed(framework)),
+                _not_probed_parts(framework)),
         Section(f"details-{key}", f"Details that differ{title_suffix}", probed,
-                _details(framework)),
-        Section(f"traces-{key}", f"Traces{title_suffix}", "", _traces(framework, command)),
+                _details_parts(framework)),
+        Section(f"traces-{key}", f"Traces{title_suffix}", "", _traces_parts(framework, command)),
         Section(f"code-{key}", f"Source of what differs{title_suffix}",
                 "What nothing has executed comes first, "
-                "folded.", [*_code(framework), *_calls(framework)]),
+                "folded.", [*_code_parts(framework), *_calls(framework)]),
     ]  # fmt: skip
     if framework.returns is not None:
         title_ = f"Returns of the new version{title_suffix}"
-        section = returns_page.section(
+        section = returns_page.returns_section(
             f"returns-{key}", title_, framework.returns.verdicts, framework.returns.runs,
             f"rlregress check --framework {framework.name.partition('@')[0]}",
         )  # fmt: skip
@@ -404,14 +417,14 @@ def _framework(framework: OfFramework, name: str, command: str) -> list[Section]
     return sections
 
 
-def _not_probed(framework: OfFramework) -> list[object]:
+def _not_probed_parts(framework: FrameworkResult) -> list[object]:
     kinds: Counter[tuple[str, str, str]] = Counter()
     for missing in framework.details.not_probed:
         is_known = missing.why == ERROR and missing.error_origin in (SUITE, FRAMEWORK)
         why = _WHY[missing.error_origin if is_known else missing.why]
         place = f" ({missing.place})" if missing.place else ""
         kinds[missing.label, why, f"{missing.text}{place}"] += 1
-    rows = [[in_words(label), why, text, count]
+    rows = [[describe_label(label), why, text, count]
             for (label, why, text), count in kinds.most_common()]  # fmt: skip
     absent = [
         f"{missing.id} [{missing.scope}]: {missing.text}" for missing in framework.details.absent
@@ -422,18 +435,20 @@ def _not_probed(framework: OfFramework) -> list[object]:
     ]
 
 
-def _details(framework: OfFramework) -> list[object]:
+def _details_parts(framework: FrameworkResult) -> list[object]:
     changed = [execution.function for execution in framework.executions]
     elements: list[object] = []
-    for finding in findings(framework.details.changed, changed):
+    for finding in group_details(framework.details.changed, changed):
         hunks = [framework.hunks[f] for f in finding.functions[:2] if f in framework.hunks]
         for number, detail in enumerate(finding.details):
             # details with one culprit have one source
-            elements.append(_detail(framework, detail, hunks if number == 0 else []))
+            elements.append(_detail_finding(framework, detail, hunks if number == 0 else []))
     return elements
 
 
-def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]) -> Finding:
+def _detail_finding(
+    framework: FrameworkResult, detail: ChangedDetail, hunks: Sequence[Hunk]
+) -> Finding:
     stands = framework.standing.get((detail.id, detail.scope), UNDOCUMENTED)
     documented = framework.documented.get((detail.id, detail.scope), ())
     lines = [detail.question, *filter(None, [detail.consequence]), *detail.numbers()]
@@ -444,12 +459,12 @@ def _detail(framework: OfFramework, detail: ChangedDetail, hunks: Sequence[Hunk]
         [line for line in lines if line],
         [(label, variant_words(answer.text), meaning)
          for label, answer, meaning in zip(
-             traces_page.SIDES, (detail.old, detail.new), detail.meanings, strict=True)],
-        [SourcePair(hunk, traces_page.SIDES) for hunk in hunks],
+             traces_page.VERSION_TITLES, (detail.old, detail.new), detail.meanings, strict=True)],
+        [SourcePair(hunk, traces_page.VERSION_TITLES) for hunk in hunks],
     )  # fmt: skip
 
 
-def _traces(framework: OfFramework, command: str) -> list[object]:
+def _traces_parts(framework: FrameworkResult, command: str) -> list[object]:
     shown = [
         t for t in framework.traced if t.comparison.verdict != "equal" or t.plain or not t.repeats
     ]
@@ -457,12 +472,12 @@ def _traces(framework: OfFramework, command: str) -> list[object]:
     differing = [t for t in shown if t.comparison.verdict != "equal" or not t.repeats]
     absent = [str(training) for training in framework.not_traced if not training.counts]
     return [
-        traces_page.table(shown),
+        traces_page.traces_table(shown),
         Folded(f"Equal to the bit: {count_words(len(equal), 'scenario')}", [equal]),
         Folded(f"Not traced, as no code that differs is run: {len(framework.same_code)}",
                [list(framework.same_code)]),
         *(
-            traces_page.finding(
+            traces_page.training_finding(
                 group, framework.culprits.get(group[0].name), framework.details.changed,
                 _training_command(command, group[0].name),
             )
@@ -477,45 +492,51 @@ def _traces(framework: OfFramework, command: str) -> list[object]:
 def _training_command(command: str, training: str) -> str:
     """Return the command of an upgrade, restricted to one training."""
     algorithm, _, scenario = training.partition(" ")
-    shortened = returns_page.without(command, *_OF_TRAININGS)
+    shortened = returns_page.drop_options(command, *_OF_TRAININGS)
     return f"{shortened} --algorithm {algorithm} --scenario {shlex.quote(scenario or 'none')}"
 
 
-def _code(framework: OfFramework) -> list[object]:
+def _code_parts(framework: FrameworkResult) -> list[object]:
     idle = {entry.name for entry in framework.unexecuted if not entry.ran}
     parts: list[object] = []
-    for heading, ran in (("Never executed", False), ("Executed", True)):
-        own = [r for r in framework.executions if (" ".join(r.function.key) not in idle) == ran]
+    for heading, is_executed in (("Never executed", False), ("Executed", True)):
+        own = [
+            r for r in framework.executions if (" ".join(r.function.key) not in idle) == is_executed
+        ]
         hunks = [
             framework.hunks[r.function] for r in own[:MOST_HUNKS] if r.function in framework.hunks
         ]
-        pairs = [SourcePair(hunk, traces_page.SIDES, open=ran) for hunk in hunks if hunk.groups]
+        pairs = [
+            SourcePair(hunk, traces_page.VERSION_TITLES, open=is_executed)
+            for hunk in hunks
+            if hunk.groups
+        ]
         parts += [Heading(f"{heading} ({len(pairs)})"), *pairs]
     return parts
 
 
-def _calls(part: OfFramework | OfScript) -> list[object]:
+def _calls(part: FrameworkResult | ScriptResult) -> list[object]:
     """Describe differences in direct calls."""
     calls = [f"{execution.function}: {execution.calls}" for execution in part.executions
              if execution.calls is not None and execution.calls.arguments]  # fmt: skip
     return [Heading("Functions that differ when they are called directly"), calls]
 
 
-def _script(result: OfScript, command: str) -> list[object]:
+def _script_parts(result: ScriptResult, command: str) -> list[object]:
     lines = result.names.lines if result.names is not None else ()
     parts: list[object] = [
         Heading("Lines that name what is gone or incompatible"),
         [f"{line.file}:{line.line} {line.text}: {line.why}" for line in lines],
         *_calls(result),
     ]
-    if isinstance(result.held, NotTraced):
-        return [[str(result.held)], *parts]
-    culprits = result.culprits.get(result.held.name)
-    finding = traces_page.finding([result.held], culprits, (), command)
-    return [traces_page.table([result.held]), finding, *parts]
+    if isinstance(result.training, NotTraced):
+        return [[str(result.training)], *parts]
+    culprits = result.culprits.get(result.training.name)
+    finding = traces_page.training_finding([result.training], culprits, (), command)
+    return [traces_page.traces_table([result.training]), finding, *parts]
 
 
-def _costs(result: Upgrade) -> Section:
+def _costs_section(result: Upgrade) -> Section:
     rows = [
         [cost.name, cost.ratio, cost.turns,
          f"{cost.memory[0]:.0f} -> {cost.memory[1]:.0f}{', larger' if cost.larger else ''}"]
@@ -528,8 +549,10 @@ def _costs(result: Upgrade) -> Section:
     return Section("costs", "Time and memory", lead, [Table(head, rows)])
 
 
-def _not_executed(result: Upgrade) -> Section:
-    rows = [[file, ranges(numbers)] for file, numbers in missed(result.traced).items()]
+def _not_executed_section(result: Upgrade) -> Section:
+    rows = [
+        [file, format_ranges(numbers)] for file, numbers in list_missed_lines(result.traced).items()
+    ]
     excluded = [f"{branch.file}:{branch.line} {branch.summary}" for branch in result.one_way]
     parts = [
         Folded(f"Lines in {count_words(len(rows), 'file')}", [Table(("file", "lines"), rows)]),
@@ -539,11 +562,11 @@ def _not_executed(result: Upgrade) -> Section:
     return Section("not-reached", "What the traces did not execute", lead, parts)
 
 
-def _versions(result: Upgrade) -> Section:
+def _versions_section(result: Upgrade) -> Section:
     rows = [[name, old, new] for name, (old, new) in result.differing.items()]
     parts = [
         [line.strip() for version in (result.old, result.new) for line in version.lines],
-        Table(("package", *traces_page.SIDES), rows),
+        Table(("package", *traces_page.VERSION_TITLES), rows),
     ]
     lead = "Both versions ran on the machine that is named above."
     return Section("sides", "Versions", lead, parts)

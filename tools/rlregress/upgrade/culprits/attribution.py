@@ -24,7 +24,7 @@ from rlregress.model.upgrade_result import (
     ChangedDetail,
     Culprits,
     PieceExecution,
-    findings,
+    group_details,
 )
 from rlregress.source import read_text
 from rlregress.upgrade.differences import changed_statements
@@ -70,7 +70,7 @@ def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
     return sentences
 
 
-def _texts(function: Changed) -> list[list[str]]:
+def _split_both_texts(function: Changed) -> list[list[str]]:
     """Return the lines of a function on either version."""
     texts = []
     for path, own in zip(function.paths, (function.old, function.new), strict=True):
@@ -83,12 +83,12 @@ def _texts(function: Changed) -> list[list[str]]:
 ExecutedLines = Mapping[str, Collection[int]]
 
 
-def _ranked(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
+def _make_line_ranking(function: Changed, executed: ExecutedLines) -> Callable[[int, int], int]:
     """Rank lines of the new version: 0: they differ in effect, and ran; 2: they do the same."""
     # what one version alone has is one difference, and has nothing to be ranked
     both = None not in (function.old, function.new)
     spans = changed_statements.difference(function).spans if both else ()
-    ran = executed.get(function.file, ())
+    executed_lines = executed.get(function.file, ())
 
     def rank(begin: int, end: int) -> int:
         # what only the old version has stands between two lines
@@ -97,7 +97,9 @@ def _ranked(function: Changed, executed: ExecutedLines) -> Callable[[int, int], 
         if not own:
             return 2 if spans else 0
         return (
-            0 if any(line in ran for first, last in own for line in range(first, last + 1)) else 1
+            0
+            if any(line in executed_lines for first, last in own for line in range(first, last + 1))
+            else 1
         )
 
     return rank
@@ -107,9 +109,9 @@ def pair_lines(functions: Iterable[Changed], executed: ExecutedLines) -> dict[Ch
     """Return function -> its lines that differ between the versions, with lines around them."""
     hunks = {}
     for function in dict.fromkeys(functions):
-        old_text, new_text = _texts(function)
+        old_text, new_text = _split_both_texts(function)
         first = [own.first if own is not None else 1 for own in (function.old, function.new)]
-        rank = _ranked(function, executed)
+        rank = _make_line_ranking(function, executed)
         links = [
             source_links.find_source_url(path, function.file_on(label))
             for label, path in zip(VERSIONS, function.paths, strict=True)
@@ -119,7 +121,7 @@ def pair_lines(functions: Iterable[Changed], executed: ExecutedLines) -> dict[Ch
     return hunks
 
 
-def explaining_functions(
+def select_explaining_functions(
     all_culprits: Iterable[Culprits],
     details: Iterable[ChangedDetail],
     changed: Sequence[Changed],
@@ -137,7 +139,7 @@ def explaining_functions(
         for execution in executions
         if execution.calls is not None and execution.calls.arguments
     ]
-    for finding in findings(details, changed):
+    for finding in group_details(details, changed):
         named += finding.functions
     return named
 

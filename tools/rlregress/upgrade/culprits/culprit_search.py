@@ -42,7 +42,7 @@ _RECORDINGS, _LATER = 1.75, 0.6
 Record = Callable[[Sequence[Training]], Mapping[str, Trace]]
 
 
-def expected_recordings(functions: float, is_later: bool = False) -> float:
+def estimate_recordings_of_search(functions: float, is_later: bool = False) -> float:
     """Return how many recordings one search is expected to take, before it has begun.
 
     Args:
@@ -74,7 +74,7 @@ def add_one_sided_functions(culprits: Culprits, functions: Sequence[Changed]) ->
 
 
 @cache
-def _imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
+def _read_imports(path: Path, file: str) -> frozenset[tuple[str, str]]:
     """Return (path of a module, imported name) pairs of a file; no name: the whole module.
 
     Args:
@@ -100,7 +100,7 @@ def _has_imported(caller: Changed, function: Changed) -> bool:
     module, name = function.file.removesuffix(".py").removesuffix("/__init__"), function.name
     files = zip(caller.paths, VERSIONS, strict=True)
     imports_by_version = [
-        _imports(path, caller.file_on(label)) for path, label in files if path is not None
+        _read_imports(path, caller.file_on(label)) for path, label in files if path is not None
     ]
     return any(
         module == f"{imported_module}/{imported_name}"
@@ -130,7 +130,7 @@ def _calls(caller: Changed, function: Changed) -> bool:
 
 
 def search_culprits(
-    parted: Sequence[Traced],
+    diverging: Sequence[Traced],
     trainings: Mapping[str, Training],
     functions: Sequence[Changed],
     record: Record,
@@ -150,7 +150,7 @@ def search_culprits(
         until: the time after which none begins.
     """
     # what diverges before what rounds
-    shortest = sorted(parted, key=lambda item: (item.proved, len(item.new.events)))
+    shortest = sorted(diverging, key=lambda item: (item.proved, len(item.new.events)))
     places = {
         training.name: find_functions_at(training.comparison.first, functions)
         for training in shortest
@@ -160,24 +160,29 @@ def search_culprits(
     }
     # one of each place before the others
     order = sorted(shortest, key=lambda item: item.name not in firsts.values())
-    ran = {training.name: list_revertible(training, functions) for training in order}
+    revertible = {training.name: list_revertible(training, functions) for training in order}
     by_name: dict[str, Culprits] = {}
     size = WAVE
     while order:
         earlier = EarlierCulprits.collect(by_name.values())
-        order.sort(key=lambda item: earlier.knows(ran[item.name]))
+        order.sort(key=lambda item: earlier.knows(revertible[item.name]))
         wave = {training.name: training for training in order[:size]}
         order, size = order[size:], min(2 * size, _MOST)
-        later = sum(expected_recordings(len(ran[t.name]), is_later=True) for t in order)
-        expected = {name: expected_recordings(len(ran[name]), bool(by_name)) for name in wave}
+        later = sum(
+            estimate_recordings_of_search(len(revertible[t.name]), is_later=True) for t in order
+        )
+        expected = {
+            name: estimate_recordings_of_search(len(revertible[name]), bool(by_name))
+            for name in wave
+        }
         searches = {name: search(training, functions, earlier) for name, training in wave.items()}
         if until is not None and time.time() > until:
             limit = 0.0
-        limit -= _run(searches, wave, trainings, record, limit, by_name, expected, later)
-    return {training.name: by_name[training.name] for training in parted}
+        limit -= _run_searches(searches, wave, trainings, record, limit, by_name, expected, later)
+    return {training.name: by_name[training.name] for training in diverging}
 
 
-def _run(
+def _run_searches(
     searches: Mapping[str, Search],
     traced: Mapping[str, Traced],
     trainings: Mapping[str, Training],
@@ -198,12 +203,12 @@ def _run(
     recordings = 0
     recordings_by_name = dict.fromkeys(searches, 0)
     for name, looking in searches.items():
-        _send(name, looking, None, requested, by_name)
+        _advance_search(name, looking, None, requested, by_name)
     while requested:
         jobs: dict[tuple[str, Group], Training] = {}
         for name, groups in requested.items():
             for group in groups:
-                cost = _cost(traced[name])
+                cost = _weigh_recording(traced[name])
                 if spent + cost <= limit and recordings_by_name[name] < _EACH:
                     jobs[name, group] = make_trial(trainings[name], group, recordings + len(jobs))
                     recordings_by_name[name] += 1
@@ -228,15 +233,15 @@ def _run(
                 # time may have ended before some
                 if (name, group) in jobs and jobs[name, group].name in recorded
             }
-            _send(name, searches[name], traces, requested, by_name)
+            _advance_search(name, searches[name], traces, requested, by_name)
     return spent
 
 
-def _cost(training: Traced) -> float:
+def _weigh_recording(training: Traced) -> float:
     return min(max(len(training.new.events) / _LONG, _LEAST), 1.0)
 
 
-def _send(
+def _advance_search(
     training_name: str,
     looking: Search,
     traces: Mapping[Group, Trace] | None,

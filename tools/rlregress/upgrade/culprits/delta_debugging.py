@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from rlregress.model.code import Changed, Function
 from rlregress.model.recorded_traces import Divergence, Trace, Traced
 from rlregress.model.upgrade_result import Culprits
-from rlregress.trace.child_processes import last_words
+from rlregress.trace.child_processes import last_message
 from rlregress.upgrade.differences.old_code import is_revertible, list_old_code
 from rlregress.upgrade.evidence.compared_trainings import Training, compare_with_ends
 
@@ -138,7 +138,7 @@ class _Trial:
         """Return whether the training does something else than on the new version."""
         return self.outcome in (_AS_OLD, _LIKE_NEITHER)
 
-    def fitting(self, group: Group) -> Group:
+    def select_reverted(self, group: Group) -> Group:
         """Return the functions of the group that could be reverted."""
         misfits = dict(self.misfits)
         return tuple(function for function in group if function not in misfits)
@@ -193,7 +193,7 @@ class _State:
     training: Traced
     base: Group = ()
 
-    def revert(self, group: Sequence[Changed], trace: Trace) -> _State:
+    def with_reverted(self, group: Sequence[Changed], trace: Trace) -> _State:
         """Return the state with further functions reverted."""
         comparison = compare_with_ends(self.training.old, trace)
         return _State(
@@ -268,9 +268,9 @@ def _try_earlier_culprits(
             return state
         group, trial = influencing, joint_trial
     findings.influencing += influencing
-    findings.together += () if influencing else trial.fitting(group)
+    findings.together += () if influencing else trial.select_reverted(group)
     findings.whole = findings.is_ended = trial.outcome == _AS_OLD
-    return state.revert(group, trial.trace)
+    return state.with_reverted(group, trial.trace)
 
 
 @dataclass
@@ -296,13 +296,13 @@ class _Level:
     def note(self, group: Group, trials: Mapping[Group, _Trial]) -> list[Group]:
         """Note the result of a group, and return the smaller groups to revert next."""
         outcome = trials[group].outcome
-        fitting = trials[group].fitting(group)
+        fitting = trials[group].select_reverted(group)
         if outcome == _AS_NEW:
             both = _is_inert_half(group, trials, self.halves)
             (self.together if both else self.without_influence).extend(fitting)
             return []
         if len(fitting) > 1:
-            halves = _halves(fitting)
+            halves = _split_in_halves(fitting)
             if outcome != _FAILED:
                 self.halves.append(halves)
             return halves
@@ -321,9 +321,9 @@ def _search_level(
 ) -> _NextState:
     """Search the nearest functions one by one, the others in ever smaller groups."""
     near = _find_place(state.training, functions)
-    ranked = _rank(state, executed, near, findings)
+    ranked = _rank_functions(state, executed, near, findings)
     level = _Level()
-    groups = _first_groups(ranked, findings.without_influence_elsewhere.difference(near))
+    groups = _make_first_groups(ranked, findings.without_influence_elsewhere.difference(near))
     while groups:
         trials = yield from _run_trials(state, groups)
         level.trials.update(trials)
@@ -339,7 +339,9 @@ def _search_level(
             if group not in level.by_file:
                 smaller += level.note(group, trials)
             elif trials[group].changes_training:
-                level.together += yield from _minimize(state, group, trials[group], level.trials)
+                level.together += yield from _minimize_group(
+                    state, group, trials[group], level.trials
+                )
         if level.alone is None:
             files = _group_by_file(level.failed, ranked, level.without_influence)
             files = [group for group in files if group not in level.by_file]
@@ -370,12 +372,14 @@ def _try_all(
     trials = yield from _run_trials(state, [all_functions])
     level.trials.update(trials)
     if all_functions in trials and trials[all_functions].changes_training:
-        needed = yield from _minimize(state, all_functions, trials[all_functions], level.trials)
+        needed = yield from _minimize_group(
+            state, all_functions, trials[all_functions], level.trials
+        )
         # so many say of none that it is the culprit
         level.together += needed if len(needed) <= _FEW else ()
 
 
-def _rank(
+def _rank_functions(
     state: _State, executed: Sequence[Changed], near: Group, findings: _Findings
 ) -> list[Changed]:
     """Return the functions to revert at this level, the nearest to the divergence first."""
@@ -383,7 +387,7 @@ def _rank(
     # what did nothing before may do something with what is reverted since
     excluded = {*state.base, *(function for function in findings.failed if function not in near)}
     candidates = [function for function in executed if function not in excluded]
-    return sorted(candidates, key=lambda item: _distance(item, first, near))
+    return sorted(candidates, key=lambda item: _rank_distance(item, first, near))
 
 
 def _revert_level(state: _State, level: _Level, findings: _Findings) -> _NextState:
@@ -407,11 +411,11 @@ def _revert_level(state: _State, level: _Level, findings: _Findings) -> _NextSta
         findings.whole = trial.outcome == _AS_OLD
         if not findings.whole:
             findings.is_ended = False
-            return state.revert(group, trial.trace)
+            return state.with_reverted(group, trial.trace)
     return state
 
 
-def _minimize(
+def _minimize_group(
     state: _State, group: Group, trial: _Trial, results: dict[Group, _Trial]
 ) -> Generator[list[Group], Mapping[Group, Trace], Group]:
     """Leave out ever smaller parts of a group as long as the rest has the same effect.
@@ -420,7 +424,7 @@ def _minimize(
         trial: of the whole group.
         results: of groups; those of this search are added.
     """
-    needed = trial.fitting(group)
+    needed = trial.select_reverted(group)
     size = len(needed) // 2
     while size:
         parts = [needed[n : n + size] for n in range(0, len(needed), size)]
@@ -446,7 +450,9 @@ def _group_by_file(
     return [group for group in groups if len(group) > 1]
 
 
-def _first_groups(ranked: Sequence[Changed], without_influence: frozenset[Changed]) -> list[Group]:
+def _make_first_groups(
+    ranked: Sequence[Changed], without_influence: frozenset[Changed]
+) -> list[Group]:
     """Make the first groups: the nearest alone, the others by package and known influence.
 
     Args:
@@ -461,7 +467,7 @@ def _first_groups(ranked: Sequence[Changed], without_influence: frozenset[Change
     return [*((function,) for function in alone), *map(tuple, groups.values())]
 
 
-def _distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
+def _rank_distance(function: Changed, first: Divergence | None, near: Sequence[Changed]) -> int:
     """Rank how near a function is to the divergence: same place, file, folder, or package."""
     if function in near:
         return near.index(function)
@@ -488,7 +494,7 @@ def _is_inert_half(
     )
 
 
-def _halves(group: Group) -> list[Group]:
+def _split_in_halves(group: Group) -> list[Group]:
     middle = (len(group) + 1) // 2
     return [group[:middle], group[middle:]]
 
@@ -497,8 +503,10 @@ def list_revertible(training: Traced, functions: Iterable[Changed]) -> list[Chan
     """List the functions that a training executes and that can be reverted."""
     names = {*training.old.called_functions, *training.new.called_functions}
     files = {file for file, _ in names}
-    ran = (x for x in functions if x.key in names or (x.at_import and x.file in files))
-    return [function for function in ran if is_revertible(function)]
+    executed_functions = (
+        x for x in functions if x.key in names or (x.at_import and x.file in files)
+    )
+    return [function for function in executed_functions if is_revertible(function)]
 
 
 def make_trial(training: Training, group: Group, number: int) -> Training:
@@ -516,20 +524,24 @@ def _judge_trial(training: Traced, group: Group, trace: Trace) -> _Trial:
     )
     for outcome, reference in ((_AS_OLD, training.old), (_AS_NEW, training.new)):
         if (
-            not _errors(trace) - _errors(reference)
+            not _list_failed_answers(trace) - _list_failed_answers(reference)
             and compare_with_ends(reference, trace).verdict == "equal"
         ):
             return _Trial(outcome, trace, misfits=misfits)
     if trace.failure:
-        return _Trial(_FAILED, trace, last_words(trace.failure), misfits)
-    if new_errors := _errors(trace) - _errors(training.old) - _errors(training.new):
+        return _Trial(_FAILED, trace, last_message(trace.failure), misfits)
+    if (
+        new_errors := _list_failed_answers(trace)
+        - _list_failed_answers(training.old)
+        - _list_failed_answers(training.new)
+    ):
         name, error = min(new_errors)
         why = f"{name} fails only with functions reverted, {error}"
         return _Trial(_FAILED, trace, why, misfits)
     return _Trial(_LIKE_NEITHER, trace, misfits=misfits)
 
 
-def _errors(trace: Trace) -> set[tuple[str, str]]:
+def _list_failed_answers(trace: Trace) -> set[tuple[str, str]]:
     """Name and error of the answers that are none."""
     return {(event.name, event.error) for event in trace.events if event.error}
 
@@ -541,7 +553,7 @@ def _find_raising(training: Traced, functions: Sequence[Changed]) -> Group:
         (training.new, training.old, "new"),
         (training.old, training.new, "old"),
     ):
-        raised = {name for name, _ in _errors(reference)}
+        raised = {name for name, _ in _list_failed_answers(reference)}
         for event in trace.events:
             if event.error and event.name not in raised:
                 nearest += _find_innermost(

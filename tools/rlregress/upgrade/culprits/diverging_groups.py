@@ -25,7 +25,10 @@ def choose_representatives(
     keys: dict[str, tuple[object, ...]] = {}
     for name in sorted(diverging, key=lambda item: len(traces[1][item].events)):
         executed = {key for trace in traces for key in trace[name].called_functions}
-        keys[name] = (frozenset(executed.intersection(changed)), _way(diverging[name]))
+        keys[name] = (
+            frozenset(executed.intersection(changed)),
+            _describe_first_difference(diverging[name]),
+        )
         if diverging[name].trains_the_same:
             # a file may be another each time: each is recorded again
             keys[name] = (*keys[name], name)
@@ -50,7 +53,7 @@ def order_by_evidence(met: Mapping[str, Sequence[str]]) -> list[str]:
     return sorted(met, key=lambda name: (keys[name], " " in name))
 
 
-def _way(comparison: Comparison) -> tuple[object, ...]:
+def _describe_first_difference(comparison: Comparison) -> tuple[object, ...]:
     """Return the kind of the first difference, and where it is."""
     first = comparison.first
     if first is None:

@@ -30,7 +30,7 @@ from rlregress.model.code import (
     Changed,
     Function,
 )
-from rlregress.source import UNREADABLE, below, find_coding, first_line
+from rlregress.source import UNREADABLE, find_coding, first_line, list_files_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.name_origins import (
     TYPE_CHECKING,
@@ -98,13 +98,13 @@ def find_changed(old: Sequence[str], new: Sequence[str]) -> list[Changed]:
                 names |= set(version)
     # of a class that has moved to another file, too
     stayed = classes[0] & classes[1]
-    marked = [replace(function, within=_class(function) in stayed) for function in differing]
+    marked = [replace(function, within=_piece_around(function) in stayed) for function in differing]
     # read once: of a package that has moved to another folder, every module is new
     imported = {word for path in old_files.values() for word in _import_words(path)}
-    return _with_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
+    return _join_moved([replace(piece, awaited=_is_awaited(piece, imported)) for piece in marked])
 
 
-def _class(function: Changed) -> str:
+def _piece_around(function: Changed) -> str:
     """Return the class piece of a method, or the piece around an inner function."""
     return f"{BODY} {function.name.rpartition('.')[0]}"
 
@@ -128,28 +128,28 @@ def _is_awaited(piece: Changed, imported: Collection[bytes]) -> bool:
     if piece.name != MODULE:
         path = piece.paths[0]
         text = path.read_bytes() if path is not None else b""
-        return hasattr(builtins, piece.name) or _names(text, piece.name)
+        return hasattr(builtins, piece.name) or _contains_word(text, piece.name)
     parts = Path(piece.file).with_suffix("").parts
     stem = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
     return stem.encode() in imported
 
 
-def _names(text: bytes, name: str) -> bool:
+def _contains_word(text: bytes, name: str) -> bool:
     return re.search(rb"\b" + re.escape(name.encode()) + rb"\b", text) is not None
 
 
-def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
+def _join_moved(differing: Sequence[Changed]) -> list[Changed]:
     """Join pieces that are gone from one file and new in another under one name: they moved."""
-    gone = _by_name(
+    gone = _group_by_name(
         function for function in differing if function.how == REMOVED and not function.at_import
     )
-    new = _by_name(
+    new = _group_by_name(
         function for function in differing if function.how == ADDED and not function.at_import
     )
     remaining = {piece.key: piece for piece in differing}
     for name in sorted(set(gone) & set(new)):
-        for removed, added in _pairs(gone[name], new[name]):
-            if not _still_named(removed):
+        for removed, added in _pair_moved(gone[name], new[name]):
+            if not _is_still_named(removed):
                 del remaining[removed.key]
             del remaining[added.key]
             if removed.old is not None and added.new is not None:
@@ -168,22 +168,26 @@ def _with_moved(differing: Sequence[Changed]) -> list[Changed]:
     return [remaining[key] for key in sorted(remaining)]
 
 
-def _still_named(gone: Changed) -> bool:
+def _is_still_named(gone: Changed) -> bool:
     """Return whether the file that a function has left names it, and does not import it."""
     path = gone.paths[1]
     text = path.read_bytes() if path is not None else b""
-    lines = [line for line in text.splitlines() if _names(line, gone.name.rpartition(".")[2])]
+    lines = [
+        line for line in text.splitlines() if _contains_word(line, gone.name.rpartition(".")[2])
+    ]
     return "." not in gone.name and bool(lines) and not any(b"import" in line for line in lines)
 
 
-def _by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
+def _group_by_name(functions: Iterable[Changed]) -> dict[str, list[Changed]]:
     named: dict[str, list[Changed]] = {}
     for function in functions:
         named.setdefault(function.name, []).append(function)
     return named
 
 
-def _pairs(gone: Sequence[Changed], new: Sequence[Changed]) -> Iterator[tuple[Changed, Changed]]:
+def _pair_moved(
+    gone: Sequence[Changed], new: Sequence[Changed]
+) -> Iterator[tuple[Changed, Changed]]:
     """Pair functions with the same code; also the last two, if each version has only one left."""
     gone, new = list(gone), list(new)
     for removed in list(gone):
@@ -205,7 +209,7 @@ def map_sources(folders: Sequence[str]) -> dict[str, Path]:
     return {
         str(path.relative_to(Path(folder).parent)): path
         for folder in folders
-        for path in below(Path(folder))
+        for path in list_files_below(Path(folder))
         if path.suffix == ".py"
     }
 
@@ -234,7 +238,7 @@ def _compare_file(
                     new=new_piece,
                     paths=paths,
                 )
-        elif old_piece.code != new_piece.code or _reordered(old_piece, new_piece):
+        elif old_piece.code != new_piece.code or _is_reordered(old_piece, new_piece):
             yield Changed(
                 file=file, name=name, how=CODE_CHANGED, old=old_piece, new=new_piece, paths=paths
             )
@@ -244,7 +248,7 @@ def _compare_file(
             )
 
 
-def _reordered(old: Function, new: Function) -> bool:
+def _is_reordered(old: Function, new: Function) -> bool:
     """Return whether definitions of both versions stand in another order, or in another block."""
     shared = {name_.rpartition(" ")[2] for name_ in old.defines} & {
         name_.rpartition(" ")[2] for name_ in new.defines
@@ -271,9 +275,9 @@ def _read_both(texts: Sequence[bytes | None]) -> list[Mapping[str, Function]]:
             # the same bytes are another text in another coding
             coding = find_coding(text).encode()
             lines = text.splitlines()
-            for name, node in _pieces(tree):
+            for name, node in _list_pieces(tree):
                 if isinstance(node, _FUNCTIONS):
-                    first, last = _lines(node)
+                    first, last = _line_range(node)
                     by_name.setdefault(name, []).append([coding, *lines[first - 1 : last]])
         old, new = lines_by_function
         same = {name for name in old if old[name] == new.get(name)}
@@ -301,15 +305,15 @@ def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Functio
         same: functions whose code is left out.
     """
     pieces: dict[str, Function] = {}
-    for name, node in list(_pieces(tree)):
-        first, last = (1, 1) if isinstance(node, ast.Module) else _lines(node)
+    for name, node in list(_list_pieces(tree)):
+        first, last = (1, 1) if isinstance(node, ast.Module) else _line_range(node)
         # of several of one name, as of a property and its setter, all count
         earlier = pieces.get(name, Function(name=name, first=first, last=last, code=""))
         if name in same:
             pieces[name] = replace(earlier, last=last)
             continue
         # before its own statements lose what is inside them, then annotations, then words
-        defines, acts = tuple(_definitions(node.body, "")), _acts(node)
+        defines, acts = tuple(_list_definitions(node.body, "")), _acts_when_defined(node)
         full_text, spoken, code = _dump_whole(node), _dump_spoken(node), _dump_code(node)
         pieces[name] = Function(
             name=name,
@@ -324,7 +328,7 @@ def _take_apart(tree: ast.Module, same: Collection[str]) -> Mapping[str, Functio
     return pieces
 
 
-def _pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
+def _list_pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef | _Function]]:
     """Yield the pieces of a module with their qualified names."""
 
     def visit(
@@ -335,7 +339,7 @@ def _pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef |
                 name = f"{above}.{child.name}" if above else child.name
                 if isinstance(child, ast.ClassDef):
                     yield f"{BODY} {name}", child
-                elif not _for_types(child):
+                elif not _is_overload(child):
                     yield name, child
                 yield from visit(child.body, name)
             else:
@@ -349,7 +353,7 @@ def _pieces(tree: ast.Module) -> Iterator[tuple[str, ast.Module | ast.ClassDef |
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def _lines(node: ast.ClassDef | _Function) -> tuple[int, int]:
+def _line_range(node: ast.ClassDef | _Function) -> tuple[int, int]:
     return first_line(node), node.end_lineno or 0
 
 
@@ -362,26 +366,26 @@ def _inner_statements(node: ast.stmt) -> Iterator[ast.stmt]:
                 yield from inner.body
 
 
-def _for_types(node: _Function) -> bool:
+def _is_overload(node: _Function) -> bool:
     # that of typing takes no arguments
     return any(comes_from(decorator, _OVERLOAD) for decorator in node.decorator_list)
 
 
-def _definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
+def _list_definitions(body: Iterable[ast.stmt], where: str) -> Iterator[str]:
     """Yield functions and classes in the order of their definition, each with its block."""
     for child in body:
         if isinstance(child, _PIECES):
-            if isinstance(child, ast.ClassDef) or not _for_types(child):
+            if isinstance(child, ast.ClassDef) or not _is_overload(child):
                 yield f"{where} {child.name}"
         else:
             for field in ("body", "handlers", "cases", "orelse", "finalbody"):
                 for inner in getattr(child, field, []):
                     block = f"{where}/{type(child).__name__}.{field}"
                     inside = [inner] if isinstance(inner, ast.stmt) else inner.body
-                    yield from _definitions(inside, block)
+                    yield from _list_definitions(inside, block)
 
 
-def _acts(node: ast.Module | ast.ClassDef | _Function) -> bool:
+def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
     """Return whether its definition does more than give it a name: decorators, bases that may
     register.
     """
@@ -422,8 +426,8 @@ def dump_head(node: ast.ClassDef | _Function) -> str:
             lines.append(f"decorator {ast.dump(decorator)}")
     if isinstance(node, ast.ClassDef):
         return "\n".join([*lines, *(f"base {ast.dump(b)}" for b in (*node.bases, *node.keywords))])
-    typed = _acts(node)
-    lines.append(ast.dump(node.args if typed else _without_types(_copied(node.args))))
+    typed = _acts_when_defined(node)
+    lines.append(ast.dump(node.args if typed else _strip_annotations(_copy_node(node.args))))
     lines += [ast.dump(node.returns)] if typed and node.returns is not None else []
     return "\n".join(lines)
 
@@ -431,42 +435,42 @@ def dump_head(node: ast.ClassDef | _Function) -> str:
 def _dump_code(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump the statements of a piece, without words and types."""
     lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
-    doing = _Doing(*_stripping_options(node))
+    doing = _Doing(*_choose_stripping(node))
     imports: list[ast.stmt] = []
     for child in node.body:
         stripped = doing.visit(child)
         if isinstance(stripped, (ast.Import, ast.ImportFrom)):
-            imports += _single(stripped)
+            imports += _split_import(stripped)
             continue
-        lines += _sorted(imports)
+        lines += _dump_sorted_imports(imports)
         imports = []
         if stripped is not None:
             lines.append(ast.dump(stripped))
-    return "\n".join([*lines, *_sorted(imports)])
+    return "\n".join([*lines, *_dump_sorted_imports(imports)])
 
 
 def _dump_spoken(node: ast.Module | ast.ClassDef | _Function) -> str:
     """Dump the statements and messages of a piece, without docstrings and types."""
     lines = [] if isinstance(node, ast.Module) else [dump_head(node)]
-    saying = _Saying(*_stripping_options(node))
-    stripped = (saying.visit(_copied(x)) for x in node.body if not isinstance(x, _PIECES))
+    saying = _Saying(*_choose_stripping(node))
+    stripped = (saying.visit(_copy_node(x)) for x in node.body if not isinstance(x, _PIECES))
     return "\n".join([*lines, *(ast.dump(statement) for statement in stripped if statement)])
 
 
-def _stripping_options(node: ast.AST) -> tuple[bool, bool]:
+def _choose_stripping(node: ast.AST) -> tuple[bool, bool]:
     """Return whether annotations count, as a class is made of them, and whether it is a module."""
-    return isinstance(node, ast.ClassDef) and _acts(node), isinstance(node, ast.Module)
+    return isinstance(node, ast.ClassDef) and _acts_when_defined(node), isinstance(node, ast.Module)
 
 
 def strip_words(child: ast.stmt) -> ast.AST | None:
     """Copy a statement without what computes nothing; None: all of it computes nothing."""
     if isinstance(child, _PIECES):
         return None
-    visited: ast.AST | None = _Doing().visit(_copied(child))
+    visited: ast.AST | None = _Doing().visit(_copy_node(child))
     return visited
 
 
-def without_blocks(node: ast.stmt) -> ast.stmt:
+def copy_without_blocks(node: ast.stmt) -> ast.stmt:
     """Return a copy of a statement without the statements inside it."""
     bare = copy.copy(node)
     for field in ("body", "handlers", "cases", "orelse", "finalbody"):
@@ -475,7 +479,7 @@ def without_blocks(node: ast.stmt) -> ast.stmt:
     return bare
 
 
-def _sorted(imports: Sequence[ast.stmt]) -> list[str]:
+def _dump_sorted_imports(imports: Sequence[ast.stmt]) -> list[str]:
     """Dump adjacent imports, sorted unless a name is bound twice: else their order is style."""
     rows = [ast.dump(statement) for statement in imports]
     aliases = [alias for statement in imports for alias in getattr(statement, "names", ())]
@@ -483,7 +487,7 @@ def _sorted(imports: Sequence[ast.stmt]) -> list[str]:
     return rows if "*" in names or len(set(names)) < len(names) else sorted(rows)
 
 
-def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
+def _split_import(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
     for alias in node.names:
         if isinstance(node, ast.Import):
             yield ast.Import([alias])
@@ -491,13 +495,13 @@ def _single(node: ast.Import | ast.ImportFrom) -> Iterator[ast.stmt]:
             yield ast.ImportFrom(node.module, [alias], node.level)
 
 
-def _copied(node: _Node) -> _Node:
+def _copy_node(node: _Node) -> _Node:
     # C code, unlike a deep copy
     copied: _Node = pickle.loads(pickle.dumps(node))  # noqa: S301 - its own bytes
     return copied
 
 
-def _without_types(arguments: ast.arguments) -> ast.arguments:
+def _strip_annotations(arguments: ast.arguments) -> ast.arguments:
     all_arguments = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     all_arguments += [
         argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None
@@ -517,7 +521,7 @@ def computes_nothing(nodes: Iterable[ast.AST]) -> bool:
     )
 
 
-def only_words(node: ast.Expr) -> bool:
+def only_reports(node: ast.Expr) -> bool:
     """Return whether a statement prints, warns or logs, and nothing is computed for it."""
     call = node.value
     if not isinstance(call, ast.Call) or _last_name(call) not in WORDS:
@@ -532,7 +536,7 @@ def only_words(node: ast.Expr) -> bool:
     return computes_nothing([*call.args, *call.keywords])
 
 
-def _only_text(nodes: Iterable[ast.AST]) -> bool:
+def _make_only_text(nodes: Iterable[ast.AST]) -> bool:
     """Return whether expressions make nothing but text for people."""
     values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
     return computes_nothing(values) and all(
@@ -604,11 +608,11 @@ class _Doing(_Saying):
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Docstrings and words to the user go."""
-        return None if only_words(node) else super().visit_Expr(node)
+        return None if only_reports(node) else super().visit_Expr(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         """Keep the kind of an error, and not its message."""
-        if isinstance(node.exc, ast.Call) and _only_text([*node.exc.args, *node.exc.keywords]):
+        if isinstance(node.exc, ast.Call) and _make_only_text([*node.exc.args, *node.exc.keywords]):
             node.exc = node.exc.func
         return self.generic_visit(node)
 

@@ -68,7 +68,7 @@ class Difference:
 def difference(piece: Changed) -> Difference:
     """Return the statements of a piece that only one version has."""
     texts = [path.read_bytes() if path is not None else b"" for path in piece.paths]
-    old, new = (_statements(text, piece.name) for text in texts)
+    old, new = (_list_statements(text, piece.name) for text in texts)
     if old is None or new is None:
         return Difference(unmeasured=1)
     spans: list[tuple[int, int]] = []
@@ -85,7 +85,7 @@ def difference(piece: Changed) -> Difference:
         differing[0] += gone
         differing[1] += come
         if how == "delete":
-            come = _with_context(gone, new, first)
+            come = _find_neighbour(gone, new, first)
             unmeasured += not come
         for number, inner_statement in enumerate(come):
             replaced = gone[number] if len(gone) == len(come) and how == "replace" else None
@@ -104,11 +104,11 @@ def difference(piece: Changed) -> Difference:
         spans=tuple(spans),
         raising=tuple(raising),
         unmeasured=unmeasured,
-        binds=_rebound(*differing),
+        binds=_find_rebound_names(*differing),
     )
 
 
-def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
+def _find_rebound_names(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[str]:
     """Return names that are bound to another value; a changed definition is a piece by itself."""
     bound = {
         name for statement in (*gone, *come) for name in statement.binds if not statement.defines
@@ -120,7 +120,7 @@ def _rebound(gone: Sequence[Statement], come: Sequence[Statement]) -> frozenset[
     return frozenset(bound | (defined[0] & defined[1]))
 
 
-def _with_context(
+def _find_neighbour(
     gone: Sequence[Statement], new: tuple[Statement, ...], at: int
 ) -> tuple[Statement, ...]:
     """Return the next or the last statement of the block in which statements are gone."""
@@ -131,7 +131,7 @@ def _with_context(
 
 
 @lru_cache(maxsize=64)
-def _parsed(text: bytes) -> ast.Module | None:
+def _parse(text: bytes) -> ast.Module | None:
     """Return the tree of a text; None: it cannot be read."""
     try:
         return parse_with_origins(text)
@@ -140,9 +140,9 @@ def _parsed(text: bytes) -> ast.Module | None:
 
 
 @lru_cache(maxsize=4096)
-def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
+def _list_statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     """Return the statements of a piece, by its qualified name; None: the text cannot be read."""
-    tree = _parsed(text)
+    tree = _parse(text)
     own: list[Statement] = []
     inside_of = f"{piece.removeprefix(f'{BODY} ')}."
 
@@ -154,18 +154,18 @@ def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
                 inner = f"{above}.{child.name}" if above else child.name
                 defined = f"{BODY} {inner}" if isinstance(child, ast.ClassDef) else inner
                 if name == piece:
-                    own.append(_definition(child, where))
+                    own.append(_make_definition_statement(child, where))
                 if defined == piece:
-                    own.append(_head(child))
+                    own.append(_make_head_statement(child))
                 if inside_of.startswith(f"{inner}."):
                     visit(child.body, defined, inner, "", child.lineno)
                 continue
             if name == piece:
-                own.extend(_statement(child, where, line, raises))
-            for label, inside, at in _blocks(child):
+                own.extend(_list_statement_parts(child, where, line, raises))
+            for label, inside, at in _list_blocks(child):
                 statements = [statement for statement in inside if isinstance(statement, ast.stmt)]
                 if name == piece:
-                    own.extend(_guard(inside, where, label, _only_raises(statements)))
+                    own.extend(_list_guard(inside, where, label, _only_raises(statements)))
                 visit(statements, name, above, f"{where}/{label}", at)
 
     try:
@@ -175,7 +175,7 @@ def _statements(text: bytes, piece: str) -> tuple[Statement, ...] | None:
     return tuple(own) if tree is not None else None
 
 
-def _definition(
+def _make_definition_statement(
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, where: str
 ) -> Statement:
     """Return the statement that defines a function or a class, with its block."""
@@ -191,7 +191,7 @@ def _definition(
     )
 
 
-def _blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
+def _list_blocks(node: ast.stmt) -> Iterator[tuple[str, Sequence[ast.AST], int]]:
     """Yield label, content, and line of the head of each block of a statement."""
     kind = type(node).__name__
     for field in ("body", "orelse", "finalbody"):
@@ -211,7 +211,9 @@ def _only_raises(body: Sequence[ast.stmt]) -> bool:
     )
 
 
-def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> Iterator[Statement]:
+def _list_guard(
+    inside: Sequence[ast.AST], where: str, label: str, raises: bool
+) -> Iterator[Statement]:
     """Yield the head of an error handler or of a case: its line runs when it is tried."""
     head = inside[0]
     if isinstance(head, ast.ExceptHandler):
@@ -227,11 +229,13 @@ def _guard(inside: Sequence[ast.AST], where: str, label: str, raises: bool) -> I
     )
 
 
-def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[Statement]:
-    stripped = changed_functions.strip_words(changed_functions.without_blocks(node))
+def _list_statement_parts(
+    node: ast.stmt, where: str, line: int, raises: bool
+) -> Iterator[Statement]:
+    stripped = changed_functions.strip_words(changed_functions.copy_without_blocks(node))
     if stripped is None:
         return
-    inner = [statement for _, inside, _ in _blocks(node) for statement in inside
+    inner = [statement for _, inside, _ in _list_blocks(node) for statement in inside
              if isinstance(statement, ast.stmt)]  # fmt: skip
     last = (
         min((statement.lineno for statement in inner), default=(node.end_lineno or node.lineno) + 1)
@@ -245,12 +249,12 @@ def _statement(node: ast.stmt, where: str, line: int, raises: bool) -> Iterator[
         # of the copy: this changes it
         certain=ast.dump(_Certain().visit(stripped)),
         shares=node.lineno == line,
-        binds=frozenset(_bound(node)),
+        binds=frozenset(_list_bound_names(node)),
         raises=raises,
     )
 
 
-def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
+def _make_head_statement(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statement:
     """Return decorators, arguments and bases, which act whenever the piece runs."""
     code = changed_functions.dump_head(node)
     certain = code
@@ -268,7 +272,7 @@ def _head(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Statem
     )
 
 
-def _bound(node: ast.stmt) -> Iterator[str]:
+def _list_bound_names(node: ast.stmt) -> Iterator[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         for alias in node.names:
             yield alias.asname or alias.name.partition(".")[0]

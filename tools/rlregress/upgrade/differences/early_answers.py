@@ -20,8 +20,10 @@ def describe_inventory(inventory: Inventory) -> list[str]:
         f"{name} {inventory.versions[name][0]}" for name in dict.fromkeys((*inventory.lost, *gone))
     ]
     return [
-        *_head_lines("gone or incompatible", (change.summary for change in broken)),
-        *_head_lines("no longer installed", [", ".join(not_installed)] if not_installed else []),
+        *_format_sentences("gone or incompatible", (change.summary for change in broken)),
+        *_format_sentences(
+            "no longer installed", [", ".join(not_installed)] if not_installed else []
+        ),
     ]
 
 
@@ -30,12 +32,12 @@ def describe_probes(
 ) -> list[str]:
     """Describe details and defaults that differ."""
     return [
-        *_head_lines("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
-        *_head_lines("another default", map(str, defaults)),
+        *_format_sentences("differs", (f"{d.id} [{d.scope}]: {d.words}" for d in details)),
+        *_format_sentences("another default", map(str, defaults)),
     ]
 
 
-def _head_lines(head: str, sentences: Iterable[str]) -> Sequence[str]:
+def _format_sentences(head: str, sentences: Iterable[str]) -> Sequence[str]:
     distinct = list(dict.fromkeys(sentences))
     remainder = [f"  {head}: and {len(distinct) - _LISTED} more"] if len(distinct) > _LISTED else []
     return [f"  {head}: {sentence}" for sentence in distinct[:_LISTED]] + remainder

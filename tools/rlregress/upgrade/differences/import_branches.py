@@ -71,27 +71,27 @@ class ImportBranches(griffe.Extension):
         child_processes.check_time(self._until)
         mark_origins(node)
         most = [1]
-        node.body = self._statements(node.body, most)
+        node.body = self._keep_branches(node.body, most)
         self.branches[agent.filepath] = most[0]
 
-    def _statements(self, body: Sequence[ast.stmt], most: list[int]) -> list[ast.stmt]:
+    def _keep_branches(self, body: Sequence[ast.stmt], most: list[int]) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
         for statement in body:
-            branches = _branches(statement)
+            branches = _list_branches(statement)
             if branches is not None:
                 if len(branches) > 1 and any(map(_defines_names, branches)):
                     most[0] = max(most[0], len(branches))
                 branch = branches[min(self._number, len(branches) - 1)]
-                statements += self._statements(branch, most)
+                statements += self._keep_branches(branch, most)
                 continue
             if isinstance(statement, _BLOCKS):
-                statement.body = self._statements(statement.body, most) or [ast.Pass()]
+                statement.body = self._keep_branches(statement.body, most) or [ast.Pass()]
             statements.append(statement)
         return statements
 
     def on_module_members(self, *, node: Any, mod: griffe.Module, **_: Any) -> None:
         """Remove names that are deleted, and note those that no statement defines."""
-        parts = [inner for statement in node.body for inner in _evaluated(statement)]
+        parts = [inner for statement in node.body for inner in _walk_outside_functions(statement)]
         deleted = [target for p in parts if isinstance(p, ast.Delete) for target in p.targets]
         for target in deleted:
             if isinstance(target, ast.Name):
@@ -99,7 +99,7 @@ class ImportBranches(griffe.Extension):
                 if member is not None and (_line(member) or 0) < target.lineno:
                     del mod.members[member.name]
         if "__getattr__" in mod.members or any(map(_replaces_module, parts)):
-            self.lazy[mod.path] = {word for inner in ast.walk(node) for word in _words(inner)}
+            self.lazy[mod.path] = {word for inner in ast.walk(node) for word in _list_words(inner)}
         if any(_computes_list(part, mod) for part in parts):
             # all public names are offered, as far as is known
             mod.exports = None
@@ -108,7 +108,7 @@ class ImportBranches(griffe.Extension):
             self.computed[mod.path] = "it makes names when it is imported"
 
 
-def _branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
+def _list_branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
     """Return the branches of a condition of which one runs; None: it is no condition."""
     if isinstance(statement, _TRY):
         failing = [handler.body for handler in statement.handlers
@@ -119,25 +119,25 @@ def _branches(statement: ast.stmt) -> list[list[ast.stmt]] | None:
         ]
     if not isinstance(statement, ast.If):
         return None
-    value = _decided(statement.test)
+    value = _evaluate_condition(statement.test)
     if value is not None:
         return [statement.body if value else statement.orelse]
     remainder = statement.orelse
     if len(remainder) == 1 and isinstance(remainder[0], ast.If):
-        return [statement.body, *(_branches(remainder[0]) or ())]
+        return [statement.body, *(_list_branches(remainder[0]) or ())]
     return [statement.body, remainder]
 
 
-def _decided(test: ast.expr) -> bool | None:
+def _evaluate_condition(test: ast.expr) -> bool | None:
     """Return the value of a condition in this interpreter; None: the source does not show it."""
     match test:
         case ast.Constant():
             return bool(test.value)
         case ast.UnaryOp(op=ast.Not()):
-            value = _decided(test.operand)
+            value = _evaluate_condition(test.operand)
             return None if value is None else not value
         case ast.BoolOp():
-            values = [_decided(part) for part in test.values]
+            values = [_evaluate_condition(part) for part in test.values]
             decisive = isinstance(test.op, ast.Or)
             if decisive in values:
                 return decisive
@@ -157,23 +157,23 @@ def _defines_names(branch: Sequence[ast.stmt]) -> bool:
         isinstance(inner, (*_DEFINITIONS, ast.Assign, ast.AnnAssign))
         or (isinstance(inner, ast.ImportFrom) and inner.level > 0)
         for statement in branch
-        for inner in _evaluated(statement)
+        for inner in _walk_outside_functions(statement)
     )
 
 
-def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+def _walk_outside_functions(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and what it contains, but for bodies of functions and classes."""
     yield node
     if not isinstance(node, (*_DEFINITIONS, ast.Lambda)):
         for child in ast.iter_child_nodes(node):
-            yield from _evaluated(child)
+            yield from _walk_outside_functions(child)
 
 
 def _line(member: griffe.Object | griffe.Alias) -> int | None:
     return member.alias_lineno if isinstance(member, griffe.Alias) else member.lineno
 
 
-def _words(part: ast.AST) -> Iterator[str]:
+def _list_words(part: ast.AST) -> Iterator[str]:
     """Yield words of a list, a dictionary or a comparison."""
     if isinstance(part, (ast.List, ast.Tuple, ast.Set, ast.Dict, ast.Compare)):
         for child in ast.iter_child_nodes(part):
@@ -206,15 +206,15 @@ def _makes_names(part: ast.AST) -> bool:
         return called in ("exec", "globals().update", "vars().update", "globals().setdefault") or (
             called == "setattr" and "sys.modules" in ast.unparse(part)
         )
-    return _stored_into(part) in ("globals()", "vars()", "locals()")
+    return _mapping_stored_into(part) in ("globals()", "vars()", "locals()")
 
 
 def _replaces_module(part: ast.AST) -> bool:
     """Return whether a statement puts another object in the place of its module."""
-    return _stored_into(part) == "sys.modules"
+    return _mapping_stored_into(part) == "sys.modules"
 
 
-def _stored_into(part: ast.AST) -> str:
+def _mapping_stored_into(part: ast.AST) -> str:
     """Return the mapping that a statement stores an item into; empty: it stores none."""
     if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
         return ast.unparse(part.value)

@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import WORDING, Changed
 from rlregress.model.differences import GONE
-from rlregress.source import below
+from rlregress.source import list_files_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences import (
     changed_functions,
@@ -128,7 +128,7 @@ class Inventory:
         return [str(f) for package in self.packages if (f := getattr(package, label)) is not None]
 
 
-def inventory(
+def list_differences(
     pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, until: float | None = None
 ) -> Inventory:
     """Compare the files and the metadata of both versions.
@@ -142,23 +142,26 @@ def inventory(
         OutOfTime: the time of the command was over before the code was compared.
     """
     versions = (old, new)
-    distributions = closures.on_path(old.runtime), closures.on_path(new.runtime)
+    distributions = (
+        closures.find_distributions(old.runtime),
+        closures.find_distributions(new.runtime),
+    )
     own = {
         name: [
-            _modules(version_distributions[name]) if name in version_distributions else {}
+            _find_top_modules(version_distributions[name]) if name in version_distributions else {}
             for version_distributions in distributions
         ]
         for name in pair.pinned
     }
-    packages = _packages(pair, old, new, own)
+    packages = _list_packages(pair, old, new, own)
     differing_packages = [package for package in packages if package.old != package.new]
     folders = [
         [str(f) for p in differing_packages if (f := getattr(p, label))] for label in ("old", "new")
     ]
     pieces = changed_functions.find_changed(*folders)
-    names = _distributions(pair, differing_packages, own)
-    files = _other_files(folders[0], folders[1], {piece.file for piece in pieces})
-    declared = _requirement_changes(versions, distributions, names)
+    names = _list_compared_distributions(pair, differing_packages, own)
+    files = _list_other_files(folders[0], folders[1], {piece.file for piece in pieces})
+    declared = _list_requirement_changes(versions, distributions, names)
     differing = {
         file.partition("/")[0] for file in [p.file for p in pieces] + [f.file for f in files]
     }
@@ -167,17 +170,19 @@ def inventory(
         for name, modules in names.items()
         if _is_compared(name, modules, distributions, differing_packages, differing)
     }
-    other_versions = _versions(old, new, compared)
+    other_versions = _list_changed_versions(old, new, compared)
     return Inventory(
         packages=tuple(packages),
         pieces=tuple(pieces),
         files=tuple(files),
-        public=tuple(_public_changes(differing_packages, pieces, until)),
+        public=tuple(_list_public_changes(differing_packages, pieces, until)),
         requirements=tuple(declared),
         versions=other_versions,
         lost=tuple(n for n in (*new.hidden, *new.hidden_below) if n in other_versions),
-        needed=_needed([*_undeclared(declared), *new.hidden], distributions[0], folders[1]),
-        unrelated=frozenset(affected.unrelated(other_versions, distributions)),
+        needed=_find_functions_that_need(
+            [*_list_undeclared(declared), *new.hidden], distributions[0], folders[1]
+        ),
+        unrelated=frozenset(affected.list_unrelated(other_versions, distributions)),
         installed={n: installed.public(v) for n, v in closures.versions_on(new.runtime).items()},
         parts={
             path.name: name
@@ -185,7 +190,7 @@ def inventory(
             for place in places
             for path in place.values()
         },
-        users=tuple(_users(names, distributions[0])),
+        users=tuple(_list_code_of_dependents(names, distributions[0])),
         extras=frozenset(
             str(canonicalize_name(extra))
             for version in versions
@@ -195,7 +200,7 @@ def inventory(
     )
 
 
-def _public_changes(
+def _list_public_changes(
     differing_packages: Iterable[Package], pieces: Sequence[Changed], until: float | None
 ) -> Iterator[PublicChange]:
     """Yield changes of public names of packages that both versions have."""
@@ -211,33 +216,37 @@ def _public_changes(
                 yield from public_names.changes(old, new, until)
             except child_processes.OutOfTime:
                 why = child_processes.note_cut(f"public names of {package.name}")
-                yield public_names.not_compared(package.name, why)
+                yield public_names.make_entry_not_compared(package.name, why)
 
 
-def _requirement_changes(
+def _list_requirement_changes(
     versions: tuple[PreparedVersion, PreparedVersion],
     distributions: tuple[Distributions, Distributions],
     names: Mapping[str, Collection[str]],
 ) -> list[RequirementChange]:
     """Return the changed declarations of distributions that both versions have."""
-    if _same_project(*versions):
+    if _is_same_project(*versions):
         return []
     changes: list[RequirementChange] = []
     for name in sorted(names):
         pairs = zip(versions, distributions, strict=True)
-        old, new = (_declared(version, name, names[name], place) for version, place in pairs)
+        old, new = (
+            _read_declarations(version, name, names[name], place) for version, place in pairs
+        )
         if old is not None and new is not None:
             changes += requirements.changes(old, new)
     return changes
 
 
-def _users(names: Mapping[str, Collection[str]], installed_: Distributions) -> Iterator[str]:
+def _list_code_of_dependents(
+    names: Mapping[str, Collection[str]], installed_: Distributions
+) -> Iterator[str]:
     """Yield folders and files of distributions that require some others."""
     # a distribution that is not installed has no users
     required = names.keys() & installed_.keys()
     for name, distribution in installed_.items():
-        if required and closures.requirements_of([name], installed_).keys() & required - {name}:
-            yield from map(str, _modules(distribution).values())
+        if required and closures.follow_requirements([name], installed_).keys() & required - {name}:
+            yield from map(str, _find_top_modules(distribution).values())
 
 
 # -- where packages are ----------------------------------------------------------------------------
@@ -247,7 +256,7 @@ def _users(names: Mapping[str, Collection[str]], installed_: Distributions) -> I
 _Own = Mapping[str, Sequence[Mapping[str, Path]]]
 
 
-def _packages(
+def _list_packages(
     pair: ResolvedPair, old: PreparedVersion, new: PreparedVersion, own: _Own
 ) -> list[Package]:
     names = {m for adapter in pair.adapters for m in adapter.framework.modules if m != "torch"}
@@ -271,13 +280,15 @@ def _packages(
     packages = [
         # a folder in front of the path wins over what is installed
         Package(
-            name=n, old=place(old, n) or places[0].get(n), new=place(new, n) or places[1].get(n)
+            name=n,
+            old=find_module(old, n) or places[0].get(n),
+            new=find_module(new, n) or places[1].get(n),
         )
         for n in sorted(names)
     ]
     for adapter in pair.adapters:
         if adapter.framework.checkout:
-            scripts = [_scripts(version, adapter) for version in (old, new)]
+            scripts = [_find_script_folders(version, adapter) for version in (old, new)]
             packages += [
                 Package(name=n, old=scripts[0].get(n), new=scripts[1].get(n))
                 for n in sorted({*scripts[0], *scripts[1]})
@@ -285,7 +296,7 @@ def _packages(
     return [package for package in packages if package.old is not None or package.new is not None]
 
 
-def _scripts(version: PreparedVersion, adapter: Adapter) -> dict[str, Path]:
+def _find_script_folders(version: PreparedVersion, adapter: Adapter) -> dict[str, Path]:
     """Return folders of the scripts of a framework by name."""
     root = version.runtime.variables.get(adapter.framework.checkout)
     if root:
@@ -293,9 +304,9 @@ def _scripts(version: PreparedVersion, adapter: Adapter) -> dict[str, Path]:
     return {Path(folder).name: Path(folder) for folder in adapter.code.folders()}
 
 
-def place(version: PreparedVersion, module: str) -> Path | None:
+def find_module(version: PreparedVersion, module: str) -> Path | None:
     """The folder of a package, or the file of a module; nothing is imported."""
-    for root in _roots(version):
+    for root in _list_roots(version):
         place = root.joinpath(*module.split("."))
         for path in (place, place.with_name(f"{place.name}.py")):
             if path.is_file() or (path / "__init__.py").is_file():
@@ -311,7 +322,7 @@ def place(version: PreparedVersion, module: str) -> Path | None:
     return None
 
 
-def _roots(version: PreparedVersion) -> list[Path]:
+def _list_roots(version: PreparedVersion) -> list[Path]:
     """Return the folders with packages; those that are searched first come first."""
     roots = [Path(path) for path in version.runtime.paths]
     if version.runtime.python != sys.executable:
@@ -320,7 +331,7 @@ def _roots(version: PreparedVersion) -> list[Path]:
     return roots
 
 
-def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
+def _find_top_modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
     """Return dotted name -> place of a distribution's highest packages, and of modules in none."""
     files = [
         path
@@ -345,7 +356,7 @@ def _modules(distribution: importlib.metadata.Distribution) -> dict[str, Path]:
 # -- metadata --------------------------------------------------------------------------------------
 
 
-def _distributions(
+def _list_compared_distributions(
     pair: ResolvedPair, differing_packages: Iterable[Package], own: _Own
 ) -> dict[str, set[str]]:
     """Return canonical name -> packages, of the distributions whose code is compared."""
@@ -392,18 +403,18 @@ def _is_compared(
     )
 
 
-def _undeclared(declared: Iterable[RequirementChange]) -> list[str]:
+def _list_undeclared(declared: Iterable[RequirementChange]) -> list[str]:
     """Return distributions that a plain installation of the new version no longer installs."""
     return [row.package for row in declared if row.summary.startswith(GONE)]
 
 
-def _needed(
+def _find_functions_that_need(
     names: Iterable[str], installed_: Distributions, folders: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
     needed = {}
     for name in names:
         modules = (
-            {m.partition(".")[0] for m in _modules(installed_[name])}
+            {m.partition(".")[0] for m in _find_top_modules(installed_[name])}
             if name in installed_
             else set()
         )
@@ -413,7 +424,7 @@ def _needed(
     return needed
 
 
-def _declared(
+def _read_declarations(
     version: PreparedVersion, distribution: str, modules: Collection[str], installed_: Distributions
 ) -> declarations.Declared | None:
     """Return the declarations of a distribution; of a working tree those of its files."""
@@ -429,7 +440,7 @@ def _declared(
     )
 
 
-def _same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
+def _is_same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
     """Return whether both are working trees with the same declarations, or without any."""
     trees = [version.requested.tree for version in (old, new)]
     files = [
@@ -443,7 +454,7 @@ def _same_project(old: PreparedVersion, new: PreparedVersion) -> bool:
     return len(files) == 2 and files[0] == files[1]
 
 
-def _versions(
+def _list_changed_versions(
     old: PreparedVersion, new: PreparedVersion, compared: set[str]
 ) -> dict[str, tuple[str, str]]:
     installed_versions = [closures.versions_on(version.runtime) for version in (old, new)]
@@ -458,9 +469,11 @@ def _versions(
 # -- files that are not code -----------------------------------------------------------------------
 
 
-def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) -> list[OtherFile]:
+def _list_other_files(
+    old: Sequence[str], new: Sequence[str], with_pieces: set[str]
+) -> list[OtherFile]:
     """Return files that differ, without those that have a piece of code that differs."""
-    paths = _all_files(old), _all_files(new)
+    paths = _list_files(old), _list_files(new)
     files = []
     for file in sorted({*paths[0], *paths[1]}):
         if file in with_pieces:
@@ -477,23 +490,23 @@ def _other_files(old: Sequence[str], new: Sequence[str], with_pieces: set[str]) 
             OtherFile(
                 file=file,
                 how=how,
-                without_effect=_harmless(file, texts),
+                without_effect=_explain_no_effect(file, texts),
                 content=" ".join(hashlib.sha256(text).hexdigest() for text in texts),
             )
         )
     return files
 
 
-def _all_files(folders: Sequence[str]) -> dict[str, Path]:
+def _list_files(folders: Sequence[str]) -> dict[str, Path]:
     files = {}
     for folder in map(Path, folders):
-        for path in below(folder):
+        for path in list_files_below(folder):
             files[str(path.relative_to(folder.parent))] = path
     return files
 
 
-def _harmless(file: str, texts: Sequence[bytes]) -> str:
+def _explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
     """Return why a file that differs can have no effect; empty: it may have one."""
     if Path(file).suffix == ".py":
         return "comments or formatting only, or no statement"
-    return training_selection.without_effect(file, texts)
+    return training_selection.explain_no_effect(file, texts)

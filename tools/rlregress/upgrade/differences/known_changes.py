@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field
 
 from rlregress import datafiles, suite
 from rlregress.datafiles import Pin, Range, Release, Text, one_of
-from rlregress.errors import UserError, nearest
+from rlregress.errors import UserError, suggest_names
 
 KINDS = ("fix", "feature", "default", "breaking", "numerics")
 SCOPES = ("in", "out")
@@ -100,7 +100,7 @@ class ReleasePair:
         return tuple(change for change in self.changes if change.in_scope)
 
 
-def path_of(framework: str) -> Path:
+def history_path(framework: str) -> Path:
     """Return the file of a framework."""
     return suite.baselines() / "histories" / f"{framework}.toml"
 
@@ -117,17 +117,17 @@ def load(framework: str) -> tuple[Change, ...]:
     Raises:
         UserError: there is no history, or it is damaged; names file, entry and key.
     """
-    return read(_existing(framework)).change
+    return read(_require_history(framework)).change
 
 
 def releases(framework: str) -> tuple[str, ...]:
     """Return the published releases, oldest first; UserError as ``load``."""
-    return read(_existing(framework)).releases
+    return read(_require_history(framework)).releases
 
 
 def pairs(framework: str) -> tuple[ReleasePair, ...]:
     """Return all neighbouring releases, oldest first, with their changes; UserError as ``load``."""
-    history = read(_existing(framework))
+    history = read(_require_history(framework))
     return tuple(
         ReleasePair(
             before,
@@ -153,7 +153,7 @@ class _Ground(Range):
     requires: tuple[Pin, ...]
 
 
-def _oldest_first(releases: tuple[str, ...]) -> tuple[str, ...]:
+def _require_oldest_first(releases: tuple[str, ...]) -> tuple[str, ...]:
     for before, release in pairwise(releases):
         if Version(release) <= Version(before):
             raise ValueError(f"{release} follows {before}, expected oldest first")
@@ -162,7 +162,9 @@ def _oldest_first(releases: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _History:
-    releases: Annotated[tuple[Release, ...], Field(min_length=1), AfterValidator(_oldest_first)]
+    releases: Annotated[
+        tuple[Release, ...], Field(min_length=1), AfterValidator(_require_oldest_first)
+    ]
     change: tuple[Change, ...] = ()
     ground: tuple[_Ground, ...] = ()
 
@@ -183,10 +185,12 @@ def read(path: Path) -> _History:
     return history
 
 
-def _existing(framework: str) -> Path:
+def _require_history(framework: str) -> Path:
     if framework not in list_frameworks():
-        raise UserError(f"no history of '{framework}'; {nearest(framework, list_frameworks())}")
-    return path_of(framework)
+        raise UserError(
+            f"no history of '{framework}'; {suggest_names(framework, list_frameworks())}"
+        )
+    return history_path(framework)
 
 
 def _check_order(where: str, before: str, release: str, published: Sequence[str]) -> None:
@@ -205,7 +209,7 @@ def _check_order(where: str, before: str, release: str, published: Sequence[str]
         )
 
 
-def qualified(function: str) -> str:
+def qualify_name(function: str) -> str:
     """Return the qualified name for "package/file.py Kind.name"; of a constructor its class."""
     file, _, name = function.partition(" ")
     module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")

@@ -31,7 +31,9 @@ def find_rebound_names(piece: Changed) -> frozenset[str]:
 @cache
 def _find_rebound_names(piece_name: str, old: Path, new: Path) -> frozenset[str]:
     try:
-        return frozenset(bindings.names(piece_name, [read_text(old), read_text(new)]))
+        return frozenset(
+            bindings.find_names_with_other_values(piece_name, [read_text(old), read_text(new)])
+        )
     except (OSError, *UNREADABLE):
         return frozenset()
 

@@ -53,7 +53,7 @@ def load(path: Path | None = None) -> tuple[Outside, ...]:
     return content.outside
 
 
-def reasons(
+def find_reasons(
     names: Collection[str], executed: Collection[str], entries: Sequence[Outside]
 ) -> dict[str, str]:
     """Return name -> why it is outside of training, where nothing executed it.

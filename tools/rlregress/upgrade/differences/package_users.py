@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from rlregress.source import UNREADABLE, below
+from rlregress.source import UNREADABLE, list_files_below
 from rlregress.upgrade.differences.name_origins import TYPE_CHECKING, comes_from, parse_with_origins
 
 
@@ -19,7 +19,7 @@ def functions_using(modules: Collection[str], folder: Path) -> list[str]:
         modules: top-level names of what they would import.
         folder: of the package that they are searched in.
     """
-    paths = [path for path in below(folder) if path.suffix == ".py"]
+    paths = [path for path in list_files_below(folder) if path.suffix == ".py"]
     texts = [path.read_text("utf-8", "replace") for path in paths]
     users_found: dict[str, None] = {}
     names = set(modules)
@@ -27,42 +27,42 @@ def functions_using(modules: Collection[str], folder: Path) -> list[str]:
         users: dict[str, None] = {}
         for text in texts:
             if any(word in text for word in names):
-                users.update(dict.fromkeys(_users(text, modules, users_found)))
+                users.update(dict.fromkeys(_find_users(text, modules, users_found)))
         names = users.keys() - users_found.keys()
         users_found = {**users_found, **users}
     return list(users_found)
 
 
-def _users(text: str, modules: Collection[str], users: Collection[str]) -> Iterator[str]:
+def _find_users(text: str, modules: Collection[str], users: Collection[str]) -> Iterator[str]:
     """Return public functions of a source that use the modules, or functions known to do so."""
     try:
         tree = parse_with_origins(text.encode())
     except UNREADABLE:
         return
-    names = set(_bound(tree, modules))
+    names = set(_list_imported_names(tree, modules))
     for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             names |= {alias.asname or alias.name for alias in node.names if alias.name in users}
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             names |= {node.name} & set(users)
-    for name, function in _functions(tree.body):
+    for name, function in _list_public_functions(tree.body):
         # what a function imports itself it has imported for a use
-        if any(_bound(function, modules)) or names & set(_used(function)):
+        if any(_list_imported_names(function, modules)) or names & set(_list_read_names(function)):
             yield name
 
 
-def _functions(body: list[ast.stmt], above: str = "") -> Iterator[tuple[str, ast.AST]]:
+def _list_public_functions(body: list[ast.stmt], above: str = "") -> Iterator[tuple[str, ast.AST]]:
     for node in body:
         name = getattr(node, "name", "_")
         if name.startswith("_") and name != "__init__":
             continue
         if isinstance(node, ast.ClassDef):
-            yield from _functions(node.body, f"{above}{node.name}.")
+            yield from _list_public_functions(node.body, f"{above}{node.name}.")
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield f"{above}{node.name}", node
 
 
-def _bound(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
+def _list_imported_names(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
     """Yield names that a source imports from the modules, but not within functions."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
@@ -76,12 +76,12 @@ def _bound(node: ast.AST, modules: Collection[str]) -> Iterator[str]:
         elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             continue
         elif isinstance(child, ast.If) and comes_from(child.test, TYPE_CHECKING):
-            yield from _bound(ast.Module(child.orelse, []), modules)
+            yield from _list_imported_names(ast.Module(child.orelse, []), modules)
         else:
-            yield from _bound(child, modules)
+            yield from _list_imported_names(child, modules)
 
 
-def _used(node: ast.AST) -> Iterator[str]:
+def _list_read_names(node: ast.AST) -> Iterator[str]:
     """Yield the names that a function reads when it runs, without those of annotations."""
     for field, value in ast.iter_fields(node):
         if field in ("annotation", "returns"):
@@ -90,4 +90,4 @@ def _used(node: ast.AST) -> Iterator[str]:
             if isinstance(child, ast.Name):
                 yield child.id
             elif isinstance(child, ast.AST):
-                yield from _used(child)
+                yield from _list_read_names(child)

@@ -24,7 +24,7 @@ import griffe
 
 from rlregress.errors import UserError
 from rlregress.model.code import Changed
-from rlregress.source import UNREADABLE, below
+from rlregress.source import UNREADABLE, list_files_below
 from rlregress.trace import child_processes
 from rlregress.upgrade.differences.import_branches import ImportBranches
 
@@ -94,7 +94,7 @@ class Package:
         """Return the definition of a name, also of one that is not public."""
         with suppress(*_UNRESOLVED):
             if self.root is not None:
-                return self.names.get(path) or _resolved(self.root[path.partition(".")[2]])
+                return self.names.get(path) or _resolve_member(self.root[path.partition(".")[2]])
         return None
 
     def paths_of(self, name: str) -> set[str]:
@@ -128,9 +128,11 @@ def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChan
         UserError: one of the folders is no package.
     """
     packages = read(old, until), read(new, until)
-    listed = _between(*packages, until)
-    for number in range(1, _branches(*packages)):
-        branch_changes = _between(read(old, until, number), read(new, until, number), until)
+    listed = _compare_packages(*packages, until)
+    for number in range(1, _count_branches(*packages)):
+        branch_changes = _compare_packages(
+            read(old, until, number), read(new, until, number), until
+        )
         listed += [
             replace(change, summary=f"{change.summary}, in branch {number + 1} of a condition")
             for change in branch_changes
@@ -140,33 +142,36 @@ def changes(old: Path, new: Path, until: float | None = None) -> list[PublicChan
     return sorted(set(listed), key=lambda c: (not c.breaks, c.kind, c.name, c.summary))
 
 
-def _branches(old: Package, new: Package) -> int:
+def _count_branches(old: Package, new: Package) -> int:
     """Return the most branches of one undecided condition in files that differ."""
     counts = [
         count
         for version in (old, new)
         for file, count in version.branches.items()
-        if _content(old, file) != _content(new, file)
+        if _read_content(old, file) != _read_content(new, file)
     ]
     return max(counts, default=1)
 
 
-def _content(package: Package, file: str) -> bytes | None:
+def _read_content(package: Package, file: str) -> bytes | None:
     path = package.folder.parent / file
     return path.read_bytes() if path.is_file() else None
 
 
-def _between(old: Package, new: Package, until: float | None) -> list[PublicChange]:
+def _compare_packages(old: Package, new: Package, until: float | None) -> list[PublicChange]:
     """Return the changes between packages that were read."""
     for version in (old, new):
         if version.root is None:
-            return [not_compared(version.folder.name, why) for _, why in version.unread.values()]
-    listed = [*_unread(old, new)]
-    with _fast_and_quiet():
+            return [
+                make_entry_not_compared(version.folder.name, why)
+                for _, why in version.unread.values()
+            ]
+    listed = [*_list_unread(old, new)]
+    with _pause_collection_and_logs():
         for change in (
-            *_names_gone(old, new),
-            *_incompatible(old, new, until),
-            *_other_changes(old, new),
+            *_list_gone_names(old, new),
+            *_list_incompatible_uses(old, new, until),
+            *_list_other_changes(old, new),
         ):
             # a file that was not read has unknown names
             if change.file not in new.unread:
@@ -195,7 +200,7 @@ def can_differ(pieces: Iterable[Changed]) -> bool:
 _HEADS = re.compile(r"(?:Async)?FunctionDef\n(?:decorator .*\n)*arguments\(.*")
 
 
-def not_compared(package: str, why: str) -> PublicChange:
+def make_entry_not_compared(package: str, why: str) -> PublicChange:
     """Return the entry of a package whose names were not compared."""
     summary = f"the public names of {package} were not compared: {why}"
     return PublicChange(
@@ -225,22 +230,24 @@ def read(folder: Path, until: float | None = None, branch: int = 0) -> Package:
         search_paths=[folder.parent], allow_inspection=False,
         extensions=griffe.load_extensions(shown),
     )  # fmt: skip
-    with _fast_and_quiet():
+    with _pause_collection_and_logs():
         try:
             root = loader.load(folder.name, submodules=True, try_relative_path=False)
             loader.resolve_aliases(implicit=True, external=False)
         except (griffe.GriffeError, ImportError, *UNREADABLE) as error:
             return Package(folder=folder, unread={folder.name: ("", str(error))})
         assert isinstance(root, griffe.Module)
-        branches = {_below_parent(file, folder): count for file, count in shown.branches.items()}
+        branches = {
+            _path_below_parent(file, folder): count for file, count in shown.branches.items()
+        }
         package = Package(folder=folder, root=root, branches=branches)
-        modules = list(_modules(root))
+        modules = list(_walk_modules(root))
         _collect_names(package, modules, shown)
     files = {module.filepath for module in modules}
-    for path in below(folder):
-        file = _below_parent(path, folder)
+    for path in list_files_below(folder):
+        file = _path_below_parent(path, folder)
         if path.suffix == ".py" and path not in files and not _is_private(file):
-            package.unread[file] = (file, _why_unread(path))
+            package.unread[file] = (file, _explain_unread(path))
     return package
 
 
@@ -255,7 +262,7 @@ def _collect_names(
                 defined.setdefault(name, []).append(member)
     for module in modules:
         if not _is_private(module.path):
-            _collect(package, module, defined, shown.lazy.get(module.path))
+            _collect_public_names(package, module, defined, shown.lazy.get(module.path))
             if module.path in shown.computed:
                 package.unread[module.path] = (_file(module), shown.computed[module.path])
     # a method is known by the class that defines it
@@ -274,7 +281,7 @@ def _collect_names(
 
 
 @contextmanager
-def _fast_and_quiet() -> Iterator[None]:
+def _pause_collection_and_logs() -> Iterator[None]:
     """Without collecting garbage among millions of nodes that all stay, and without log lines."""
     collecting, level = gc.isenabled(), _LOGGER.level
     gc.disable()
@@ -287,11 +294,11 @@ def _fast_and_quiet() -> Iterator[None]:
             gc.enable()
 
 
-def _below_parent(path: Path, folder: Path) -> str:
+def _path_below_parent(path: Path, folder: Path) -> str:
     return path.relative_to(folder.parent).as_posix()
 
 
-def _why_unread(path: Path) -> str:
+def _explain_unread(path: Path) -> str:
     try:
         ast.parse(path.read_bytes())
     except UNREADABLE as error:
@@ -299,11 +306,11 @@ def _why_unread(path: Path) -> str:
     return "it is in no package: an __init__.py is missing above it"
 
 
-def _modules(module: griffe.Module) -> Iterator[griffe.Module]:
+def _walk_modules(module: griffe.Module) -> Iterator[griffe.Module]:
     yield module
     for member in list(module.members.values()):
         if isinstance(member, griffe.Module):
-            yield from _modules(member)
+            yield from _walk_modules(member)
 
 
 def _is_private(path: str) -> bool:
@@ -314,7 +321,7 @@ def _is_private(path: str) -> bool:
     )
 
 
-def _collect(
+def _collect_public_names(
     package: Package,
     module: griffe.Module,
     defined: Mapping[str, Sequence[griffe.Object]],
@@ -332,7 +339,9 @@ def _collect(
     listed = {str(name) for name in module.exports or ()}
     offered = listed | {word for word in lazy or () if word in defined and not word.startswith("_")}
     for name in offered - module.members.keys():
-        definition = _nearest(module, defined.get(name, ())) if lazy is not None else None
+        definition = (
+            _choose_nearest_definition(module, defined.get(name, ())) if lazy is not None else None
+        )
         if definition is not None:
             names[f"{module.path}.{name}"] = definition
         elif name in listed:
@@ -351,24 +360,26 @@ def _collect(
             if not (member.is_public if listed else is_from_package and own):
                 continue
             try:
-                names[path] = _meant(member.final_target)
+                names[path] = _resolve_assignment(member.final_target)
             except (griffe.AliasResolutionError, griffe.CyclicAliasError) as error:
                 target = getattr(error, "alias", member).target_path
                 module_file = package.folder.parent.joinpath(*target.split(".")[:-1])
                 if target.partition(".")[0] != package.folder.name or _is_compiled(module_file):
-                    names[path] = _resolved(member)
+                    names[path] = _resolve_member(member)
                 else:
                     why = f"{target} is defined by no statement of the package"
                     package.unread[path] = (file, why)
         elif member.is_public and not _is_annotation(member):
-            names[path] = _meant(member)
+            names[path] = _resolve_assignment(member)
     package.names.update(names)
     for path, definition in names.items():
         shorter = package.paths.get(definition.path, path)
-        package.paths[definition.path] = min(shorter, path, key=_length)
+        package.paths[definition.path] = min(shorter, path, key=_path_length)
 
 
-def _nearest(module: griffe.Module, definitions: Sequence[griffe.Object]) -> griffe.Object | None:
+def _choose_nearest_definition(
+    module: griffe.Module, definitions: Sequence[griffe.Object]
+) -> griffe.Object | None:
     """Return the one definition that is below a module, or at the least depth; None: several."""
     depths = [(not d.path.startswith(f"{module.path}."), d.path.count(".")) for d in definitions]
     nearest = min(depths, default=(True, 0))
@@ -386,7 +397,7 @@ def _collect_members(
     classes = []
     for name, member in members.items():
         with suppress(*_UNRESOLVED):
-            definition = _resolved(member)
+            definition = _resolve_member(member)
             if member.is_special or not (name.startswith("_") or _is_annotation(definition)):
                 package.names[f"{path}.{name}"] = definition
                 if isinstance(definition, griffe.Class) and definition.path not in package.paths:
@@ -427,21 +438,21 @@ def _is_annotation(definition: griffe.Object) -> bool:
     return definition.name.startswith("__") or is_field or is_type or definition.value is None
 
 
-def _meant(member: griffe.Object) -> griffe.Object:
+def _resolve_assignment(member: griffe.Object) -> griffe.Object:
     """Return the class or function that an assignment gives another name, or the member."""
-    named = _named(member.value) if isinstance(member, griffe.Attribute) else None
+    named = _find_named_definition(member.value) if isinstance(member, griffe.Attribute) else None
     return named if isinstance(named, griffe.Class | griffe.Function) else member
 
 
-def _named(value: str | griffe.Expr | None) -> griffe.Object | None:
+def _find_named_definition(value: str | griffe.Expr | None) -> griffe.Object | None:
     """Return the definition in the package of what a value names."""
     if isinstance(value, griffe.ExprName) and isinstance(value.parent, griffe.Object):
         with suppress(*_UNRESOLVED):
-            return _resolved(value.parent.modules_collection[value.canonical_path])
+            return _resolve_member(value.parent.modules_collection[value.canonical_path])
     return None
 
 
-def _resolved(member: griffe.Object | griffe.Alias) -> griffe.Object:
+def _resolve_member(member: griffe.Object | griffe.Alias) -> griffe.Object:
     """Return the definition of a member; of what another package defines, an empty one."""
     if isinstance(member, griffe.Object):
         return member
@@ -474,7 +485,7 @@ def _signature(definition: griffe.Object) -> str:
     return f" = {definition.value}" if isinstance(definition, griffe.Attribute) else ""
 
 
-def _length(path: str) -> tuple[int, str]:
+def _path_length(path: str) -> tuple[int, str]:
     return path.count("."), path
 
 
@@ -487,10 +498,10 @@ def _file(definition: griffe.Object) -> str:
 # -- comparing -------------------------------------------------------------------------------------
 
 
-def _unread(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_unread(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield names and files of the old version that were not read, if their file differs."""
     for name, (file, why) in {**old.unread, **new.unread}.items():
-        before, after = _content(old, file), _content(new, file)
+        before, after = _read_content(old, file), _read_content(new, file)
         is_old = name in old.unread or name in old.names or (name == file and before)
         is_gone = why == _UNDEFINED and name in old.names
         if is_old and not is_gone and (before != after or why == _UNSPELLED):
@@ -498,7 +509,7 @@ def _unread(old: Package, new: Package) -> Iterator[PublicChange]:
             yield PublicChange(kind="unread", name=name, file=file, line=1, summary=summary)
 
 
-def _names_gone(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_gone_names(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield names that are gone, and where they are now."""
     paths_of: dict[str, list[str]] = {}
     for path, definition in old.names.items():
@@ -531,25 +542,27 @@ def _names_gone(old: Package, new: Package) -> Iterator[PublicChange]:
                 if any(definition.name in dir(base) for base in (object, *known_bases)):
                     continue
                 unless = f"; {', '.join(outside)} may still define it" if outside else ""
-                yield _change("gone", path, definition, f"{kind} {path} is gone{unless}")
+                yield _make_change("gone", path, definition, f"{kind} {path} is gone{unless}")
         # with its module, everything in it is gone
         elif new_owner is None and owner:
             continue
         elif still := [p for p in paths_of[definition.path] if p in new.names]:
-            home = min(still, key=_length)
-            yield _change("moved", path, definition, f"{path} is gone; it is still {home}")
+            home = min(still, key=_path_length)
+            yield _make_change("moved", path, definition, f"{path} is gone; it is still {home}")
         elif is_shortest:
             moved_to = homes.get((definition.name, definition.kind), set())
             if len(moved_to) == 1:
-                yield _change("moved", path, definition, f"{path} has moved to {min(moved_to)}")
+                yield _make_change(
+                    "moved", path, definition, f"{path} has moved to {min(moved_to)}"
+                )
             else:
-                yield _change("gone", path, definition, f"{kind} {path} is gone")
+                yield _make_change("gone", path, definition, f"{kind} {path} is gone")
 
 
 def _is_used(owner: griffe.Class, name: str) -> bool:
     """Return whether a class uses an attribute or method: it has it, from wherever."""
     used = re.compile(rf"self\.{re.escape(name)}\b|[\"']{re.escape(name)}[\"']")
-    return any(used.search(ancestor.source) for ancestor in _lineage(owner))
+    return any(used.search(ancestor.source) for ancestor in _list_lineage(owner))
 
 
 #: types with nothing to compare but their members.
@@ -567,14 +580,18 @@ _SENTENCES = {
 }
 
 
-def _incompatible(old: Package, new: Package, until: float | None) -> Iterator[PublicChange]:
+def _list_incompatible_uses(
+    old: Package, new: Package, until: float | None
+) -> Iterator[PublicChange]:
     """Yield incompatible uses and parameters of names that both versions have.
 
     griffe compares no definition with an imported or inherited one, so it gets definitions.
     """
     compared = set()
     # a method first by the class that defines it
-    for path in sorted(old.names, key=lambda p: (p != old.paths[old.names[p].path], _length(p))):
+    for path in sorted(
+        old.names, key=lambda p: (p != old.paths[old.names[p].path], _path_length(p))
+    ):
         child_processes.check_time(until)
         before, after = old.names[path], new.find(path)
         if after is None or (before.path, after.path) in compared:
@@ -588,54 +605,56 @@ def _incompatible(old: Package, new: Package, until: float | None) -> Iterator[P
         # griffe takes a name for private that __all__ of its module does not list
         before.public = True
         yield from _uses(path, before, after)
-        yield from _breakages(path, griffe.find_breaking_changes(*modules))
+        yield from _list_breakages(path, griffe.find_breaking_changes(*modules))
 
 
 def _uses(path: str, before: griffe.Object, after: griffe.Object) -> Iterator[PublicChange]:
     """Yield the ways in which a definition can no longer be used, beside its parameters."""
     if isinstance(before, griffe.Attribute) and isinstance(after, griffe.Attribute):
         if _can_be_set(before) and not _can_be_set(after):
-            yield _change("kind", path, after, f"{path} can no longer be set")
+            yield _make_change("kind", path, after, f"{path} can no longer be set")
         if "deletable" in before.labels - after.labels:
-            yield _change("kind", path, after, f"{path} can no longer be deleted")
-        yield from _values(path, before, after)
+            yield _make_change("kind", path, after, f"{path} can no longer be deleted")
+        yield from _list_changed_values(path, before, after)
         return
     in_class = isinstance(after.parent, griffe.Class)
     assigned = next((d for d in (after, before) if isinstance(d, griffe.Attribute)), None)
-    if assigned is not None and not in_class and _literal(assigned.value) is _COMPUTED:
+    if assigned is not None and not in_class and _read_literal(assigned.value) is _COMPUTED:
         # whatever a module assigns may be called, too
         if assigned is after and after.value is not None:
             sentence = f"{path} was not read: it is {after.value} now"
-            yield _change("unread", path, after, sentence)
+            yield _make_change("unread", path, after, sentence)
     elif _kind(before) != _kind(after):
         sentence = f"{path} is now of kind {_kind(after)} (was {_kind(before)})"
-        yield _change("kind", path, after, sentence)
+        yield _make_change("kind", path, after, sentence)
     on_class = {"classmethod", "staticmethod"}
     if on_class & before.labels and not on_class & after.labels and not before.is_special:
-        yield _change("kind", path, after, f"{path} can no longer be called on its class")
+        yield _make_change("kind", path, after, f"{path} can no longer be called on its class")
 
 
 def _can_be_set(attribute: griffe.Attribute) -> bool:
     return "property" not in attribute.labels or bool({"writable", "cached"} & attribute.labels)
 
 
-def _values(path: str, before: griffe.Attribute, after: griffe.Attribute) -> Iterator[PublicChange]:
+def _list_changed_values(
+    path: str, before: griffe.Attribute, after: griffe.Attribute
+) -> Iterator[PublicChange]:
     """Yield another value of a constant, or of an attribute of a class."""
     is_shared = after.labels & {"module-attribute", "class-attribute"}
     values = before.value, after.value
     if not is_shared or None in values or _is_same(*values):
         return
-    old, new = map(_literal, values)
+    old, new = map(_read_literal, values)
     # what else is computed counts if code that uses it is executed
     if new is _COMPUTED and (old is not _COMPUTED or _makes_callable(after.value)):
-        yield _change("unread", path, after, f"{path} was not read: it is {after.value} now")
+        yield _make_change("unread", path, after, f"{path} was not read: it is {after.value} now")
     elif new is not _COMPUTED and old is not _COMPUTED:
         if isinstance(old, dict) and isinstance(new, dict):
             old, new = (
                 {key: own[key] for key in own if key not in other or own[key] != other[key]}
                 for own, other in ((old, new), (new, old))
             )
-        yield _change("value", path, after, f"{path} is {new} (was {old})")
+        yield _make_change("value", path, after, f"{path} is {new} (was {old})")
 
 
 def _makes_callable(value: str | griffe.Expr | None) -> bool:
@@ -645,7 +664,7 @@ def _makes_callable(value: str | griffe.Expr | None) -> bool:
     return isinstance(value, griffe.ExprLambda)
 
 
-def _breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
+def _list_breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator[PublicChange]:
     """Yield the differences in the parameters of one definition that a caller can notice."""
     is_moved = False
     for breakage in breakages:
@@ -661,10 +680,10 @@ def _breakages(path: str, breakages: Iterable[griffe.Breakage]) -> Iterator[Publ
             if not same and name not in ("self", "cls"):
                 where = ".".join(path.split(".")[-2 if in_class else -1 :])
                 sentence = _SENTENCES[kind].format(name=name, where=where, old=before, new=after)
-                yield _change("signature", path, at, sentence)
+                yield _make_change("signature", path, at, sentence)
 
 
-def _other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
+def _list_other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
     """Yield lost bases, decorators and new duties of subclasses, and deprecations."""
     for path, after in new.names.items():
         before = old.names.get(path)
@@ -673,24 +692,26 @@ def _other_changes(old: Package, new: Package) -> Iterator[PublicChange]:
         was_abstract = before is not None and "abstractmethod" in before.labels
         is_method = isinstance(old.names.get(path.rpartition(".")[0]), griffe.Class)
         if is_method and "abstractmethod" in after.labels and not was_abstract:
-            yield _change("kind", path, after, f"{path} has to be defined by a subclass now")
+            yield _make_change("kind", path, after, f"{path} has to be defined by a subclass now")
         if before is None:
             continue
         if isinstance(before, griffe.Class) and isinstance(after, griffe.Class):
-            still = {_base_name(base, after) for owner in _lineage(after) for base in _bases(owner)}
+            still = {
+                _base_name(base, after) for owner in _list_lineage(after) for base in _bases(owner)
+            }
             for base in _bases(before):
                 if _base_name(base, before) not in still and not base.endswith(_EMPTY):
                     sentence = f"{path} is no longer a subclass of {base}"
-                    yield _change("base class", path, after, sentence)
-            for sentence in _lost_decorators(before, after):
-                yield _change("kind", path, after, f"{path} {sentence}")
-        for text in sorted(_deprecations(after) - _deprecations(before)):
-            yield _change("deprecated", path, after, f"{path} warns now: {text}")
+                    yield _make_change("base class", path, after, sentence)
+            for sentence in _list_lost_decorators(before, after):
+                yield _make_change("kind", path, after, f"{path} {sentence}")
+        for text in sorted(_list_deprecations(after) - _list_deprecations(before)):
+            yield _make_change("deprecated", path, after, f"{path} warns now: {text}")
 
 
-def _lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
+def _list_lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
     """Yield changed options of a dataclass, and decorators that a class has lost."""
-    before, after = _dataclass_options(old), _dataclass_options(new)
+    before, after = _read_dataclass_options(old), _read_dataclass_options(new)
     if before is not None and after is None:
         yield "is no longer a dataclass"
     if before is not None and after is not None:
@@ -704,9 +725,9 @@ def _lost_decorators(old: griffe.Class, new: griffe.Class) -> Iterator[str]:
             yield f"is no longer decorated with {text}"
 
 
-def _dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
+def _read_dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
     """Return the options of a dataclass that it or its nearest base gives; None: it is none."""
-    for ancestor in _lineage(owner):
+    for ancestor in _list_lineage(owner):
         for decorator in ancestor.decorators:
             if decorator.callable_path.rpartition(".")[2] == "dataclass":
                 arguments = getattr(decorator.value, "arguments", ())
@@ -714,7 +735,7 @@ def _dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
     return None
 
 
-def _lineage(owner: griffe.Class) -> list[griffe.Class]:
+def _list_lineage(owner: griffe.Class) -> list[griffe.Class]:
     """Return a class and what it inherits from in the package."""
     try:
         return [owner, *owner.mro()]
@@ -736,7 +757,7 @@ def _bases_outside(owner: griffe.Class) -> tuple[list[str], list[type]]:
 
     Those of the second list are built in, or of ``enum``, and are complete.
     """
-    names = {base for ancestor in _lineage(owner) for base in _bases(ancestor)}
+    names = {base for ancestor in _list_lineage(owner) for base in _bases(ancestor)}
     types = {base: getattr(builtins, base, None) or getattr(enum, base.removeprefix("enum."), None)
              for base in names}  # fmt: skip
     outside = sorted(
@@ -751,11 +772,11 @@ def _bases_outside(owner: griffe.Class) -> tuple[list[str], list[type]]:
 _COMPUTED = object()
 
 
-def _literal(value: str | griffe.Expr | None) -> Any:
+def _read_literal(value: str | griffe.Expr | None) -> Any:
     """Return the value of a literal, or of the name of one; ``_COMPUTED``: it is neither."""
     if value is None:
         return _COMPUTED
-    named = _named(value)
+    named = _find_named_definition(value)
     try:
         return ast.literal_eval(str(named.value if isinstance(named, griffe.Attribute) else value))
     except (*UNREADABLE, TypeError):
@@ -764,13 +785,13 @@ def _literal(value: str | griffe.Expr | None) -> Any:
 
 def _is_same(old: str | griffe.Expr | None, new: str | griffe.Expr | None) -> bool:
     """Return whether two values are the same, as literals or as text."""
-    before, after = _literal(old), _literal(new)
+    before, after = _read_literal(old), _read_literal(new)
     if _COMPUTED in (before, after):
         return str(old) == str(new)
     return type(before) is type(after) and before == after
 
 
-def _deprecations(owner: griffe.Object) -> set[str]:
+def _list_deprecations(owner: griffe.Object) -> set[str]:
     """Return the warnings of a function, or the decorators of a class, that it will be gone."""
     is_code = isinstance(owner, griffe.Function | griffe.Class) or "property" in owner.labels
     if not is_code or not _GOES.search(owner.source):
@@ -791,7 +812,7 @@ def _deprecations(owner: griffe.Object) -> set[str]:
     }
 
 
-def _change(kind: str, path: str, at: griffe.Object, summary: str) -> PublicChange:
+def _make_change(kind: str, path: str, at: griffe.Object, summary: str) -> PublicChange:
     # a constructor that is generated has no line
     line = at.lineno or (at.parent.lineno if at.parent is not None else None) or 1
     return PublicChange(kind=kind, name=path, file=_file(at), line=line, summary=summary)

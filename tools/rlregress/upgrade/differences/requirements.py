@@ -47,7 +47,7 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
         for name, why in unread.items()
     ]  # fmt: skip
     extras = old.extras & new.extras
-    was, now = (_declarations(version, extras, unread) for version in (old, new))
+    was, now = (_list_declarations(version, extras, unread) for version in (old, new))
     for kind, extra, name in sorted(was.keys() | now.keys()):
         declared_values = [version.get((kind, extra, name), "") for version in (was, now)]
         # of what is written in another way, packaging knows that it is the same
@@ -55,8 +55,8 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
             continue
         before, after = map(str, declared_values)
         sentence = f"extra {extra}: " if extra else ""
-        sentence += _words(kind, name, before, after)
-        homes = [own for own in sorted(new.extras) if name in _required(new, own)]
+        sentence += _describe_change(kind, name, before, after)
+        homes = [own for own in sorted(new.extras) if name in _list_requirements(new, own)]
         if kind == "requirement" and homes and not after:
             sentence += f" (an extra now: {', '.join(homes)})"
         rows.append(
@@ -67,14 +67,14 @@ def changes(old: Declared, new: Declared) -> list[RequirementChange]:
     return rows
 
 
-def _declarations(
+def _list_declarations(
     declared_: Declared, extras: Collection[str], unread: Collection[str]
 ) -> dict[tuple[str, str, str], str | Requirement | SpecifierSet]:
     """Return (kind, extra, name) -> declaration, without fields that were not read."""
     declarations: dict[tuple[str, str, str], str | Requirement | SpecifierSet] = {}
     if not {REQUIRES, EXTRAS} & {*unread}:
         for extra in ("", *extras):
-            for name, row in _required(declared_, extra).items():
+            for name, row in _list_requirements(declared_, extra).items():
                 declarations["requirement", extra, name] = row
     if PYTHON not in unread and declared_.requires_python:
         declarations["python", "", "python"] = declared_.requires_python
@@ -87,7 +87,7 @@ def _declarations(
     return declarations
 
 
-def _required(declared_: Declared, extra: str) -> dict[str, Requirement]:
+def _list_requirements(declared_: Declared, extra: str) -> dict[str, Requirement]:
     """Return name -> requirement of this interpreter in the core, or in addition in an extra."""
     required: dict[str, Requirement] = {}
     for row in declared_.requires:
@@ -112,7 +112,7 @@ def _holds(row: Requirement, extra: str) -> bool:
     return row.marker is None or row.marker.evaluate({"extra": extra})
 
 
-def _words(kind: str, name: str, old: str, new: str) -> str:
+def _describe_change(kind: str, name: str, old: str, new: str) -> str:
     if kind == "python":
         return f"python {new or 'any version'} (was {old or 'any version'})"
     if kind == "requirement":

@@ -47,7 +47,7 @@ class Difference:
     added: frozenset[str] = frozenset()
     because: str = ""
 
-    def executed_by(self, new: Trace) -> list[Key]:
+    def select_executed(self, new: Trace) -> list[Key]:
         """Return the differences that a training executed; none: the old version trains the same.
 
         What is not noted counts as executed: other processes, what was loaded before anything was
@@ -68,33 +68,33 @@ class Difference:
         unknown = {*at_import["before"], *(file for file, name in called if not name)}
         differing_files = self.files.intersection(header["imported"])
         differing_files |= {file for file, _ in self.functions if file in unknown}
-        differing_files |= self._examined(header)
+        differing_files |= self._examined_files(header)
         return [*sorted(self.functions & called), *((file, "") for file in sorted(differing_files))]
 
-    def _examined(self, header: Mapping[str, Any]) -> set[str]:
+    def _examined_files(self, header: Mapping[str, Any]) -> set[str]:
         """Return files that differ and have an effect without being imported or called."""
         examined = {(file, name) for file, name in header["examined"]}
         looked_at = {
             file
             for file, name in self.texts
-            if any((file, outer) in examined for outer in ("", *_with_outer(name)))
+            if any((file, outer) in examined for outer in ("", *_list_enclosing_names(name)))
         }
         noticed = {
             file
             for file in self.added
-            if _module(file) in header["sought"]
+            if _module_name(file) in header["sought"]
             or any(str(path) in header["listed"] for path in (file, *Path(file).parents))
         }
         return looked_at | noticed
 
 
-def _with_outer(name: str) -> list[str]:
+def _list_enclosing_names(name: str) -> list[str]:
     """Return the name of a function, and of all that it is inside of."""
     parts = name.split(".")
     return [".".join(parts[: number + 1]) for number in range(len(parts))]
 
 
-def _module(file: str) -> str:
+def _module_name(file: str) -> str:
     path = Path(file).with_suffix("")
     return ".".join(path.parent.parts if path.name == "__init__" else path.parts)
 
@@ -119,7 +119,7 @@ def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Diff
             if piece.paths[1] is None or piece.was:
                 because = because or f"{piece.file_on('old')} is gone, or has lost {piece.name}"
             imported.add(piece.file)
-        elif piece.how != WORDING or _speaks_otherwise(piece):
+        elif piece.how != WORDING or _changes_messages(piece):
             functions.add(piece.key)
     return Difference(
         functions=frozenset(functions),
@@ -133,14 +133,18 @@ def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Diff
 def _is_made_by_import(piece: Changed) -> bool:
     """Return whether more differs than what a function does when it is called."""
     if piece.at_import:
-        return piece.how != WORDING or _speaks_otherwise(piece)
+        return piece.how != WORDING or _changes_messages(piece)
     if piece.old is None or piece.new is None or piece.was:
         return True
     # what a decorator makes of a function may run elsewhere: compiled, or in a registry
-    return piece.old.acts or piece.new.acts or _definition(piece.old) != _definition(piece.new)
+    return (
+        piece.old.acts
+        or piece.new.acts
+        or _dump_definition(piece.old) != _dump_definition(piece.new)
+    )
 
 
-def _definition(function: Function) -> list[str]:
+def _dump_definition(function: Function) -> list[str]:
     """Return decorators, arguments and kind; see ``changed_functions.dump_head``."""
     heads = ("decorator ", "arguments(", "FunctionDef", "AsyncFunctionDef")
     rows = [row for row in function.code.splitlines() if row.startswith(heads)]
@@ -148,12 +152,12 @@ def _definition(function: Function) -> list[str]:
     return [*rows, f"generator {is_generator}"]
 
 
-def _speaks_otherwise(piece: Changed) -> bool:
+def _changes_messages(piece: Changed) -> bool:
     """Return whether what it says when it runs differs, and not only docstrings and annotations."""
     return piece.old is None or piece.new is None or piece.old.spoken != piece.new.spoken
 
 
-def without_effect(file: str, texts: Sequence[bytes]) -> str:
+def explain_no_effect(file: str, texts: Sequence[bytes]) -> str:
     """Explain why a file that is not Python can have no effect; empty: it may have one.
 
     Args:

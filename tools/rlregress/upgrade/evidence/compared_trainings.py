@@ -12,7 +12,12 @@ from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import error_origin as errors
 from rlregress.model.differences import MINUTES
-from rlregress.model.explain import Repeated, list_other_activity, seeded_lines, unsteady
+from rlregress.model.explain import (
+    Repeated,
+    describe_seeding,
+    describe_unsteady,
+    list_other_activity,
+)
 from rlregress.model.recorded_traces import (
     VERSIONS,
     Comparison,
@@ -21,11 +26,11 @@ from rlregress.model.recorded_traces import (
     NotTraced,
     Trace,
     Traced,
-    in_words,
+    describe_label,
 )
 from rlregress.trace import recording_processes, rounding
-from rlregress.trace.child_processes import last_words
-from rlregress.trace.trace_comparison import INCIDENTAL, compare, without_unsteady
+from rlregress.trace.child_processes import last_message
+from rlregress.trace.trace_comparison import INCIDENTAL, compare, mark_unsteady
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ class Training:
     name: str
     job: Mapping[str, Any]
 
-    def noting(self, packages: Sequence[str]) -> Training:
+    def with_noted_packages(self, packages: Sequence[str]) -> Training:
         """Return the training with a note of what it executes of further packages."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
@@ -91,7 +96,7 @@ def compare_training(
     comparison = compare_once(training_name, old, new)
     if isinstance(comparison, NotTraced):
         return comparison
-    repetitions = record_again(comparison) if diverges(comparison) else None
+    repetitions = record_again(comparison) if needs_repetition(comparison) else None
     twice = pair_repetitions((old, new), repetitions) if repetitions is not None else None
     return describe_compared(training_name, comparison, old, new, twice)
 
@@ -111,7 +116,7 @@ def compare_once(training_name: str, old: Trace, new: Trace) -> Comparison | Not
     return compare_with_ends(old, new)
 
 
-def diverges(comparison: Comparison | NotTraced) -> bool:
+def needs_repetition(comparison: Comparison | NotTraced) -> bool:
     """Return whether both versions have to be recorded once more."""
     return isinstance(comparison, Comparison) and comparison.verdict != "equal"
 
@@ -123,7 +128,7 @@ def pair_repetitions(
 
     They say which parts of what is written do not repeat themselves, and are not compared.
     """
-    steady = [without_unsteady(*both) for both in zip(traces, repetitions, strict=True)]
+    steady = [mark_unsteady(*both) for both in zip(traces, repetitions, strict=True)]
     old, new = (
         Repeated(
             trace=trace, with_itself=compare_with_ends(trace, repetition), repetition=repetition
@@ -162,13 +167,16 @@ def describe_compared(
             crash=find_crash(old, new),
         )
     if old.unsteady or new.unsteady:
-        seeded += [*unsteady(old), *(line for line in unsteady(new) if line not in unsteady(old))]
+        seeded += [
+            *describe_unsteady(old),
+            *(line for line in describe_unsteady(new) if line not in describe_unsteady(old)),
+        ]
         if comparison.trains_the_same:
             comparison = compare_with_ends(old, new)
     comparison = _name_values(comparison, *(repetition.repetition for repetition in repetitions))
     notes = [*_describe_autoreset(old, new), *_describe_errors(old, new), *seeded]
     for label, repetition in zip(VERSIONS, repetitions, strict=True):
-        notes += [f"{label}: {line}" for line in repetition.uncontrolled()]
+        notes += [f"{label}: {line}" for line in repetition.describe_uncontrolled()]
     return Traced(
         name=training_name,
         comparison=comparison,
@@ -253,7 +261,7 @@ def compare_with_ends(old: Trace, new: Trace) -> Comparison:
         and comparison.first.old.kind != "final"
     ):
         first = comparison.first
-    if ends_alike(old, new) or (comparison.verdict == "diverged" and first is not None):
+    if ends_same(old, new) or (comparison.verdict == "diverged" and first is not None):
         return comparison
     old_events, new_events = (
         [e for e in trace.events if e.kind not in ("final", *INCIDENTAL)] for trace in (old, new)
@@ -268,15 +276,15 @@ def compare_with_ends(old: Trace, new: Trace) -> Comparison:
     )
 
 
-def ends_alike(old: Trace, new: Trace) -> bool:
+def ends_same(old: Trace, new: Trace) -> bool:
     """Return whether both end well, or in an error of one kind."""
-    return _error(old) == _error(new)
+    return _error_type(old) == _error_type(new)
 
 
-def _error(trace: Trace) -> str:
+def _error_type(trace: Trace) -> str:
     if not trace.failure:
         return ""
-    return trace.error.get("type") or last_words(trace.failure).partition(":")[0]
+    return trace.error.get("type") or last_message(trace.failure).partition(":")[0]
 
 
 def has_own_error(trace: Trace) -> bool:
@@ -286,13 +294,11 @@ def has_own_error(trace: Trace) -> bool:
 
 def note_plain_end(trace: Trace, plain: Trace) -> Trace:
     """Add to the trace of a failed training how it ends without a recorder."""
-    ends = last_words(plain.failure) if plain.failure else "the training ends well"
-    return replace(
-        trace, header={**trace.header, "plain": "" if ends_alike(trace, plain) else ends}
-    )
+    ends = last_message(plain.failure) if plain.failure else "the training ends well"
+    return replace(trace, header={**trace.header, "plain": "" if ends_same(trace, plain) else ends})
 
 
-def _fails(trace: Trace) -> bool:
+def _fails_unrecorded(trace: Trace) -> bool:
     """Return whether it fails by an error of its own, without a recorder, too."""
     return has_own_error(trace) and not trace.header.get("plain")
 
@@ -304,7 +310,7 @@ def _is_completed(trace: Trace) -> bool:
 def find_crash(old: Trace, new: Trace) -> Crash | None:
     """Find how the code under test fails on one version where the other trains to its end."""
     for label, trace, opposite in (("old", old, new), ("new", new, old)):
-        if _fails(trace) and _is_completed(opposite):
+        if _fails_unrecorded(trace) and _is_completed(opposite):
             values = {key: trace.error.get(key, "") for key in ("error", "at", "by")}
             executed = trace if "functions" in trace.header else None
             return Crash(label=label, executed=executed, **values)
@@ -331,7 +337,7 @@ def _describe_autoreset(old: Trace, new: Trace) -> list[str]:
 
 def _describe_errors(old: Trace, new: Trace) -> list[str]:
     return [
-        f"{in_words(label)} breaks off with an error: {last_words(trace.failure)}"
+        f"{describe_label(label)} breaks off with an error: {last_message(trace.failure)}"
         for label, trace in (("old", old), ("new", new))
         if trace.failure
     ]
@@ -344,9 +350,9 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
     one: then it says nothing of what comes after. One that comes before anything is trained leaves
     nothing to compare with a version that trains.
     """
-    failed = [trace for trace in (old, new) if _fails(trace)]
+    failed = [trace for trace in (old, new) if _fails_unrecorded(trace)]
     completed = [trace for trace in (old, new) if _is_completed(trace)]
-    if len(failed) == 2 and not ends_alike(old, new):
+    if len(failed) == 2 and not ends_same(old, new):
         return None
     if len(failed) == len(completed) == 1 and failed[0].has_begun:
         return None
@@ -358,7 +364,7 @@ def explain_missing(training_name: str, old: Trace, new: Trace) -> NotTraced | N
             reasons[label] = f"not offered there: {missing}"
         elif trace.failure:
             reasons[label] = (
-                f"{_describe_failure(trace)}: {last_words(trace.failure)}"
+                f"{_describe_failure(trace)}: {last_message(trace.failure)}"
                 f"{_describe_plain_end(trace)}"
             )
     return (
@@ -395,7 +401,7 @@ def _describe_plain_end(trace: Trace) -> str:
 
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
     """Describe in words what the tracer seeded on either version."""
-    old_lines, new_lines = seeded_lines(old), seeded_lines(new)
+    old_lines, new_lines = describe_seeding(old), describe_seeding(new)
     if old_lines == new_lines:
         return old_lines
     lines = [
@@ -412,7 +418,7 @@ def _check_imports(old: Trace, new: Trace) -> None:
     for label, modules in imported.items():
         if modules and not any(modules.values()) and not {"old": old, "new": new}[label].failure:
             raise UserError(
-                f"the script imported no changed package on {in_words(label)} "
+                f"the script imported no changed package on {describe_label(label)} "
                 f"({', '.join(sorted(modules))}); expected a script that uses one"
             )
     for name in sorted(set(imported["old"]) & set(imported["new"])):

@@ -41,7 +41,7 @@ class Confirmation:
     lines: tuple[str, ...]
 
 
-def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+def list_alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the cells that got worse, by quantity, and those of the groups that did."""
     fallen = [entry for entry in entries if entry.get("verdict", {}).get("verdict") == REGRESSED]
     cells_of_groups = [entry["verdict"]["cells"] for entry in fallen if "cells" in entry["verdict"]]
@@ -52,7 +52,7 @@ def alarmed(entries: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted(set(names))
 
 
-def numbers_of(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
+def judged_numbers(entries: Sequence[Mapping[str, Any]], name: str) -> list[float]:
     """Return the judged number of each run of a cell, by seed.
 
     Args:
@@ -80,7 +80,7 @@ def confirm(
     Args:
         cells: those that fell, by the name of what did.
         old: what the old version's fresh runs are judged by, of each cell at least one number; see
-            ``numbers_of``.
+            ``judged_numbers``.
         new: the same of the runs of the new version that raised the alarm.
         alpha: probability of confirming any of them if the new version is as good.
     """
@@ -108,7 +108,7 @@ def confirm(
         )
         for name, cell in cells.items()
     }
-    lines = [_line(name, stored[name], old[name], new[name]) for name in cells]
+    lines = [_describe_cell(name, stored[name], old[name], new[name]) for name in cells]
     values = {
         REGRESSED: "confirmed: the new version is worse than the old version trained again",
         INCONCLUSIVE: "not confirmed: the new version is not shown to be worse than the old "
@@ -118,7 +118,9 @@ def confirm(
     return Confirmation(verdict, (f"{values[verdict]} (alpha {alpha:g})", *lines))
 
 
-def _line(name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]) -> str:
+def _describe_cell(
+    name: str, stored: Sequence[float], old: Sequence[float], new: Sequence[float]
+) -> str:
     # a run without a number is judged, see CellSample, and not described
     finite = [[n for n in numbers if math.isfinite(n)] for numbers in (stored, old, new)]
     if not finite[2]:

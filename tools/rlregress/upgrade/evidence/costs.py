@@ -71,7 +71,11 @@ def measure_costs(
     fitting: list[str] = []
     seconds_left = seconds
     for training in by_name.values():
-        needed = (1 + _LEAST) * _PLAIN * sum(_cpu(trace) for trace in (training.old, training.new))
+        needed = (
+            (1 + _LEAST)
+            * _PLAIN
+            * sum(_cpu_seconds(trace) for trace in (training.old, training.new))
+        )
         if needed < seconds_left or not fitting:
             fitting.append(training.name)
             seconds_left -= needed
@@ -81,16 +85,18 @@ def measure_costs(
     if timed:
         # turns end with the time; the processes have to start before
         whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
-        progress.begin(STAGE, size=whole + progress.stored_durations().start)
-    measurements = runtimes.between(_timed, timed, seconds).result() if timed else []
+        progress.begin(STAGE, size=whole + progress.read_durations().start)
+    measurements = (
+        runtimes.compare_versions(_measure_in_turns, timed, seconds).result() if timed else []
+    )
     return (*measurements, *late, *one_sided)
 
 
-def _cpu(trace: Trace) -> float:
+def _cpu_seconds(trace: Trace) -> float:
     return float(trace.header.get("cpu_seconds", 0.0))
 
 
-def _timed(
+def _measure_in_turns(
     runtimes: tuple[Runtime, Runtime], _: object, trainings: Sequence[Training], seconds: float
 ) -> list[Cost]:
     """Measure the costs of trainings on both versions, in as many turns as time allows."""
@@ -110,23 +116,24 @@ def _timed(
                            "first": len(runtimes[position].paths)}  # fmt: skip
                     version_jobs.append(job)
                     previous = output
-        list(pool.map(_run, runtimes, jobs, [until, until], [folder, folder], VERSIONS))
+        list(pool.map(_run_jobs, runtimes, jobs, [until, until], [folder, folder], VERSIONS))
         return [
-            _cost(training.name, Path(folder), number) for number, training in enumerate(trainings)
+            _compute_cost(training.name, Path(folder), number)
+            for number, training in enumerate(trainings)
         ]
 
 
-def _run(
+def _run_jobs(
     runtime: Runtime, jobs: Sequence[Mapping[str, Any]], until: float, output: str, mark: str
 ) -> None:
     path = Path(output) / f"jobs-{mark}.json"
     path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
     folder = None if jobs[0].get("script") else output
-    command = recording_processes.start("batch", runtime, path)
-    child_processes.follow(command, runtime.environment(), folder, lambda _: None)
+    command = recording_processes.start_command("batch", runtime, path)
+    child_processes.run_line_by_line(command, runtime.environment(), folder, lambda _: None)
 
 
-def _cost(training: str, folder: Path, number: int) -> Cost:
+def _compute_cost(training: str, folder: Path, number: int) -> Cost:
     headers = []
     for turn in range(1, _TURNS):
         try:
@@ -145,7 +152,7 @@ def _cost(training: str, folder: Path, number: int) -> Cost:
         np.array([[float(header[key]) for header in pair] for pair in headers])
         for key in ("cpu_seconds", "grown_mib")
     )
-    low, high = interval(seconds)
+    low, high = time_ratio_interval(seconds)
     wide = high / low > 1 + _WIDEST
     why = f"the interval of the ratio, {low:.2f} to {high:.2f}, is too wide" if wide else ""
     # the least that a version needs is its own: more is what else the process did
@@ -153,7 +160,7 @@ def _cost(training: str, folder: Path, number: int) -> Cost:
     return Cost(name=training, turns=len(headers), low=low, high=high, why=why, memory=(old, new))
 
 
-def interval(seconds: np.ndarray) -> tuple[float, float]:
+def time_ratio_interval(seconds: np.ndarray) -> tuple[float, float]:
     """Return the 95 % interval of the new version's time over the old one's.
 
     Args:

@@ -18,7 +18,7 @@ from rlregress.inside import bindings
 from rlregress.inside.lines import WAYS
 from rlregress.model.code import ADDED, BODY, MODULE, REMOVED, WORDING, Changed, Function
 from rlregress.model.differences import IMPORTED
-from rlregress.model.recorded_traces import Trace, ranges
+from rlregress.model.recorded_traces import Trace, format_ranges
 from rlregress.model.upgrade_result import Branch, PieceExecution
 from rlregress.source import UNREADABLE
 from rlregress.upgrade.differences import changed_functions, changed_statements
@@ -49,7 +49,7 @@ class Users:
         self._files_by_word: dict[bytes, list[str]] = {}
         self._files_by_module: dict[bytes, list[str]] = {}
         for file in self._paths:
-            text = self._text(file)
+            text = self._read_text(file)
             for word in set(_WORD.findall(text)):
                 self._files_by_word.setdefault(word, []).append(file)
             for word in set(_IMPORTED_FROM.findall(text)):
@@ -63,11 +63,11 @@ class Users:
         Of a module's names those that follow from them in it count, too. Other files count where
         they may have the name from there: by an attribute, or by an import from a package.
         """
-        own = self._pieces(piece.file)
+        own = self._read_pieces(piece.file)
         imported: Mapping[str, Sequence[tuple[str, str]]] = {}
         if piece.name == MODULE:
-            names = _following(own.get(MODULE), names)
-            imported = self._imported(piece.file)
+            names = _find_computed_names(own.get(MODULE), names)
+            imported = self._read_imported_names(piece.file)
         wide = piece.name != MODULE or Path(piece.file).name == "__init__.py"
         users_by_name: dict[str, set[tuple[str, str]]] = {}
         for name in names:
@@ -81,7 +81,7 @@ class Users:
                 (file, function)
                 for file, names_ in names_by_file.items()
                 for n in names_
-                for function in self._users_in(file).get(n, ())
+                for function in self._find_users(file).get(n, ())
             }
         kind = piece.name.removeprefix(f"{BODY} ")
         if kind in users_by_name:
@@ -90,42 +90,42 @@ class Users:
             users_by_name[kind] |= methods
         return users_by_name
 
-    def _imported(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
+    def _read_imported_names(self, file: str) -> dict[str, Sequence[tuple[str, str]]]:
         """Return file -> names that it imports from a module, with its own names for them."""
         module = file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         importers = {}
         for path in self._files_by_module.get(module.rpartition(".")[2].encode(), ()):
             if path not in self._imports:
-                self._imports[path] = self._imports_of(path)
+                self._imports[path] = self._parse_imports(path)
             importers[path] = self._imports[path].get(module, ())
         return importers
 
-    def _imports_of(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
+    def _parse_imports(self, path: str) -> Mapping[str, Sequence[tuple[str, str]]]:
         package = path.rpartition("/")[0].replace("/", ".")
         try:
-            return bindings.imports(self._text(path).decode("utf-8"), package)
+            return bindings.list_imports(self._read_text(path).decode("utf-8"), package)
         except UNREADABLE:
             return {}
 
-    def _users_in(self, file: str) -> Mapping[str, set[str]]:
+    def _find_users(self, file: str) -> Mapping[str, set[str]]:
         """Return name -> functions of a file that use it."""
         if file not in self._used:
             used: dict[str, set[str]] = {}
-            for piece in self._pieces(file).values():
+            for piece in self._read_pieces(file).values():
                 if not piece.name.startswith("<"):
                     for name in _USED.findall(piece.code):
                         used.setdefault(name, set()).add(piece.name)
             self._used[file] = used
         return self._used[file]
 
-    def _text(self, file: str) -> bytes:
+    def _read_text(self, file: str) -> bytes:
         if file not in self._texts:
             path = self._paths.get(file)
             self._texts[file] = path.read_bytes() if path is not None else b""
         return self._texts[file]
 
-    def _pieces(self, file: str) -> Mapping[str, Function]:
-        return changed_functions.read_pieces(self._text(file))
+    def _read_pieces(self, file: str) -> Mapping[str, Function]:
+        return changed_functions.read_pieces(self._read_text(file))
 
 
 @cache
@@ -134,7 +134,7 @@ def read_users(folders: tuple[str, ...]) -> Users:
     return Users(folders)
 
 
-def _following(module: Function | None, names: Collection[str]) -> set[str]:
+def _find_computed_names(module: Function | None, names: Collection[str]) -> set[str]:
     """Return names of a module, and the names that its assignments compute from them."""
     following = set(names)
     rows = module.code.splitlines() if module is not None else []
@@ -192,10 +192,10 @@ class ExecutedCode:
         self._outcomes: dict[tuple[str, int, str, str], set[str]] = {}
         self._lines: dict[str, tuple[frozenset[int], frozenset[int]]] = {}
         for name, trace in traces.items():
-            self._add(name, trace.header)
-        self._branches = self.one_way()
+            self._add_training(name, trace.header)
+        self._branches = self.list_one_way_branches()
 
-    def _add(self, name: str, header: Mapping[str, Any]) -> None:
+    def _add_training(self, name: str, header: Mapping[str, Any]) -> None:
         for file in (*header.get("functions", ()), *header.get("imported", ())):
             self._files.setdefault(file, []).append(name)
         for file, (hit, all_lines) in header.get("lines", {}).items():
@@ -212,7 +212,7 @@ class ExecutedCode:
         for file, line, function, operation, outcomes in header.get("activity", ()):
             self._outcomes.setdefault((file, line, function, operation), set()).update(outcomes)
 
-    def trainings(self, function: Changed) -> list[str]:
+    def list_trainings(self, function: Changed) -> list[str]:
         """Return the trainings that executed a piece of code."""
         executed = self._trainings_by_function.get(function.key, [])
         if function.at_import:
@@ -220,12 +220,12 @@ class ExecutedCode:
             return list(dict.fromkeys([*self._files.get(function.file, []), *executed]))
         return executed
 
-    def measured(self, function: Changed) -> bool:
+    def has_noted_lines(self, function: Changed) -> bool:
         """Return whether the executed lines of a piece were noted: not those of an import."""
         script = function.key in self._trainings_by_function and function.file in self._lines
         return script or not function.at_import
 
-    def missed(self, function: Changed, users: Users) -> Missed:
+    def find_missed(self, function: Changed, users: Users) -> Missed:
         """Return the differences in an executed piece that did not run, or may not have.
 
         An error that the new version alone raises, and that nothing met, is a branch that was taken
@@ -237,9 +237,9 @@ class ExecutedCode:
         if function.how in (REMOVED, WORDING, ADDED):
             return Missed()
         differs = changed_statements.difference(function)
-        if not self.measured(function):
+        if not self.has_noted_lines(function):
             used_by = users.find_users(function, differs.binds)
-            idle = self._idle(used_by)
+            idle = self._find_idle_names(used_by)
             if not idle:
                 return Missed()
             used = sum(bool(keys) for keys in used_by.values())
@@ -260,7 +260,9 @@ class ExecutedCode:
         share = 1 - (len(missing) + differs.unmeasured) / changes if changes else 1.0
         reason = ""
         if missing:
-            lines = ranges({line for first, last in missing for line in range(first, last + 1)})
+            lines = format_ranges(
+                {line for first, last in missing for line in range(first, last + 1)}
+            )
             sentence = "not all that changed in it" if share else "nothing that changed in it"
             reason = f"it ran, and {sentence}: lines {lines} never ran"
         elif differs.unmeasured:
@@ -268,7 +270,7 @@ class ExecutedCode:
             reason = f"it ran; whether {sentence} was evaluated is not measured"
         return Missed(reason=reason, share=share, spans=tuple(unexecuted))
 
-    def _idle(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
+    def _find_idle_names(self, used_by: Mapping[str, Collection[tuple[str, str]]]) -> list[str]:
         """Return the names whose users all did not run."""
         return sorted(
             name
@@ -276,9 +278,9 @@ class ExecutedCode:
             if keys and not keys & self._trainings_by_function.keys()
         )
 
-    def skipped(self, function: Changed, own: Function) -> Iterator[Branch]:
+    def list_untried_branches(self, function: Changed, own: Function) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
-        if not self.measured(function):
+        if not self.has_noted_lines(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
                 yield Branch(
                     file=function.file,
@@ -300,13 +302,13 @@ class ExecutedCode:
                 file=function.file,
                 line=unexecuted[0],
                 function="",
-                summary=f"lines {ranges(unexecuted)} never ran",
+                summary=f"lines {format_ranges(unexecuted)} never ran",
             )
         if any(f"{word}(" in own.code for word in _WITHIN):
             sentence = "conditions within expressions and error handlers are not measured"
             yield Branch(file=function.file, line=own.first, function="", summary=sentence)
 
-    def users_of(self, function: Changed) -> set[str]:
+    def find_users(self, function: Changed) -> set[str]:
         """Return trainings that execute anything in a function's class, or file if it has none."""
         kind = function.name.rpartition(".")[0]
         users: set[str] = set()
@@ -315,7 +317,7 @@ class ExecutedCode:
                 users.update(trainings)
         return users
 
-    def one_way(self) -> list[Branch]:
+    def list_one_way_branches(self) -> list[Branch]:
         """Return branches, clamps and masks that went one way only."""
         branches = []
         for (file, line), (was_true, failed, text) in self._ways.items():
@@ -332,39 +334,43 @@ class ExecutedCode:
         return sorted(branches, key=lambda branch: (branch.file, branch.line, branch.summary))
 
 
-def piece_executions(
+def measure_executions(
     pieces: Sequence[Changed],
     executed: tuple[Mapping[str, Trace], Mapping[str, Trace]],
-    probed: Mapping[tuple[str, str], Sequence[str]],
+    details_by_function: Mapping[tuple[str, str], Sequence[str]],
     folders: Sequence[str],
 ) -> list[PieceExecution]:
     """Return how trainings and probes of both versions executed the pieces that differ.
 
     Args:
         executed: training -> trace, of the old and of the new version.
-        probed: file and function -> details whose probes have executed it, on both versions.
+        details_by_function: file and function -> details whose probes executed it on both versions.
         folders: of the new version's code.
     """
     old, new = (ExecutedCode(traces) for traces in executed)
     users = read_users(tuple(folders))
-    starters = _starters(new_trace for new_trace in executed[1].values())
+    starters = _find_process_starters(new_trace for new_trace in executed[1].values())
     executions = []
     progress.begin(STAGE, len(pieces))
     for function in pieces:
         version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
-        trainings = tuple(version.trainings(function))
-        one_way = tuple(version.skipped(function, own)) if trainings and own is not None else ()
-        missed = version.missed(function, users) if trainings else Missed()
+        trainings = tuple(version.list_trainings(function))
+        one_way = (
+            tuple(version.list_untried_branches(function, own))
+            if trainings and own is not None
+            else ()
+        )
+        missed = version.find_missed(function, users) if trainings else Missed()
         one_way += tuple(
             Branch(file=function.file, line=first, function="", summary="this change never ran")
             for first, _ in missed.spans
         )
-        around = old.users_of(function) | new.users_of(function)
+        around = old.find_users(function) | new.find_users(function)
         executions.append(
             PieceExecution(
                 function=function,
                 trainings=trainings,
-                details=tuple(probed.get(function.key, ())),
+                details=tuple(details_by_function.get(function.key, ())),
                 one_way=one_way,
                 algorithms=tuple(sorted({name.partition(" ")[0] for name in around})),
                 starter="" if trainings else starters.get(function.file, ""),
@@ -376,7 +382,7 @@ def piece_executions(
     return executions
 
 
-def _starters(traces: Iterable[Trace]) -> dict[str, str]:
+def _find_process_starters(traces: Iterable[Trace]) -> dict[str, str]:
     """Return file -> the class in it that starts processes, whose work is not recorded."""
     return {
         str(row["file"]): str(row["class"])

@@ -66,7 +66,7 @@ def repeat_calls(
     ]
     by_name = {training.name: training for training in trainings if training.name in traces}
     executing = map_trainings({name: traces[name] for name in by_name})
-    uses = _pieces_by_function(executed, read_users(tuple(folders)), executing)
+    uses = _find_pieces_by_function(executed, read_users(tuple(folders)), executing)
     functions_of = _functions_to_call(executed, uses)
     functions_called = list(dict.fromkeys(key for keys in functions_of.values() for key in keys))
     functions: dict[str, list[list[str]]] = {}
@@ -76,19 +76,19 @@ def repeat_calls(
     if not functions:
         return list(executions)
 
-    seconds = seconds_of_first(len(functions_called))
-    differing = [execution.function for execution in executions if _callable(execution.function)]
+    seconds = estimate_first_captures(len(functions_called))
+    differing = [execution.function for execution in executions if _can_call(execution.function)]
     differing += [piece for piece in executed if piece.at_import and piece.key in functions_of]
     job = {"changes": list_old_code(differing), "folders": list(folders), "seconds": seconds,
            "uses": _describe_readers(uses)}  # fmt: skip
     capturing = [by_name[name] for name in functions]
     size = seconds * sum(map(len, functions.values())) / len(capturing)
     rows: dict[_Key, list[Mapping[str, Any]]] = {}
-    for answer in _run(runtimes, capturing, functions, job, STAGE, size, until).values():
+    for answer in _capture_calls(runtimes, capturing, functions, job, STAGE, size, until).values():
         for row in answer.get("calls", ()):
             rows.setdefault((row["file"], row["name"]), []).append(row)
     return [
-        replace(execution, calls=_summarise([
+        replace(execution, calls=_summarise_calls([
             _name_function(execution.function, row)
             for key in functions_of[execution.function.key]
             for row in rows.get(key, ())
@@ -103,7 +103,7 @@ def _functions_to_call(
     executed: Sequence[Changed], uses: Mapping[_Key, Sequence[Changed]]
 ) -> dict[_Key, list[_Key]]:
     """Return piece of code -> the functions whose calls are evidence on it."""
-    functions = {piece.key: [piece.key] for piece in executed if _callable(piece)}
+    functions = {piece.key: [piece.key] for piece in executed if _can_call(piece)}
     for function, pieces in uses.items():
         # a function that differs itself says nothing of the values that it reads
         for piece in pieces if function not in functions else ():
@@ -111,7 +111,7 @@ def _functions_to_call(
     return functions
 
 
-def seconds_of_first(functions: float) -> float:
+def estimate_first_captures(functions: float) -> float:
     """Return CPU seconds for the first captured call of each of so many functions."""
     return min(_MOST, max(_LEAST, _TOGETHER / functions))
 
@@ -124,7 +124,7 @@ def _name_function(piece: Changed, row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "differs": {**differs, "path": f"{row['name']}: {differs['path']}"}}
 
 
-def _pieces_by_function(
+def _find_pieces_by_function(
     pieces: Iterable[Changed], users: Users, executing: Mapping[_Key, Sequence[str]]
 ) -> dict[_Key, list[Changed]]:
     """Return executed function -> pieces that give another value to names that it reads."""
@@ -167,8 +167,10 @@ def call_mutated(
     functions = {t.name: [[t.job["mutant"]["file"], t.job["mutant"]["functions"][0]]]
                  for t in trainings}  # fmt: skip
     job = {"changes": [], "folders": list(folders), "seconds": _MOST}
-    answers = _run(runtimes, trainings, functions, job, "repeating calls of functions with faults")
-    return {name: _summarise(answer.get("calls", ())) for name, answer in answers.items()}
+    answers = _capture_calls(
+        runtimes, trainings, functions, job, "repeating calls of functions with faults"
+    )
+    return {name: _summarise_calls(answer.get("calls", ())) for name, answer in answers.items()}
 
 
 def mark_rounding(
@@ -182,7 +184,7 @@ def mark_rounding(
     """
     by_function = {execution.function.key: execution.calls for execution in executions}
 
-    def rounds(name: str) -> bool:
+    def differs_by_rounding(name: str) -> bool:
         confirmed = culprits_by_training[name].confirmed if name in culprits_by_training else ()
         calls = [by_function.get(function.key) for function in confirmed]
         compared = [c for c in calls if c is not None and c.same + c.close and not c.arguments]
@@ -191,13 +193,13 @@ def mark_rounding(
 
     return [
         replace(training, comparison=replace(training.comparison, verdict="close"))
-        if training.comparison.trains_the_same and rounds(training.name)
+        if training.comparison.trains_the_same and differs_by_rounding(training.name)
         else training
         for training in trainings
     ]
 
 
-def _callable(function: Changed) -> bool:
+def _can_call(function: Changed) -> bool:
     """Return whether it is a function in both versions, at the same place."""
     return function.how == CODE_CHANGED and not function.at_import and None not in function.paths
 
@@ -209,7 +211,7 @@ def choose_trainings(names: Sequence[str], traces: Mapping[str, Trace]) -> list[
     return sorted(ordered, key=lambda name: name not in firsts.values())[:TRAININGS]
 
 
-def _run(
+def _capture_calls(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     functions: Mapping[str, Sequence[Sequence[str]]],
@@ -226,22 +228,22 @@ def _run(
         size: seconds of one training, for the progress; 0: as was expected.
     """
 
-    def work(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
-        return _answers(part, runtime, functions, requested, until)
+    def capture_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
+        return _capture_in_process(part, runtime, functions, requested, until)
 
     progress.begin(stage, len(trainings), size)
-    answers: dict[str, Any] = runtimes.on("new", trainings, work)
+    answers: dict[str, Any] = runtimes.work_on_version("new", trainings, capture_part)
     return answers
 
 
-def _answers(
+def _capture_in_process(
     trainings: Sequence[Training],
     runtime: Runtime,
     functions: Mapping[str, Sequence[Sequence[str]]],
     requested: Mapping[str, Any],
     until: float | None,
 ) -> dict[str, Any]:
-    """Run some of the trainings in one process, which forks for each; see ``_run``."""
+    """Run some of the trainings in one process, which forks for each; see ``_capture_calls``."""
     if not trainings:
         return {}
     with TemporaryDirectory(prefix="rlregress-calls-") as folder:
@@ -252,11 +254,11 @@ def _answers(
         ]  # fmt: skip
         path = Path(folder) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
-        command = recording_processes.start("calls", runtime, path)
-        child_processes.follow(
+        command = recording_processes.start_command("calls", runtime, path)
+        child_processes.run_line_by_line(
             command, runtime.environment(), folder, lambda _: progress.done(), until
         )
-        answers = {str(job["name"]): _answer(Path(str(job["output"]))) for job in jobs}
+        answers = {str(job["name"]): _read_answer(Path(str(job["output"]))) for job in jobs}
     if not all(answers.values()) and child_processes.is_over(until):
         why = child_processes.note_cut("direct calls of some changed functions")
         for name in [name for name, answer in answers.items() if not answer]:
@@ -265,7 +267,7 @@ def _answers(
     return answers
 
 
-def _answer(path: Path) -> Any:
+def _read_answer(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -273,7 +275,7 @@ def _answer(path: Path) -> Any:
         return {}
 
 
-def _summarise(calls: Sequence[Mapping[str, Any]]) -> Calls:
+def _summarise_calls(calls: Sequence[Mapping[str, Any]]) -> Calls:
     """Return the result of all captured calls of one function."""
     compared = [call for call in calls if "why" not in call]
     differing = sorted(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rlregress.errors import UserError
 from rlregress.model.upgrade_result import NamedLine, ScriptNames
-from rlregress.source import UNREADABLE, below
+from rlregress.source import UNREADABLE, list_files_below
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import runtime_process
 from rlregress.upgrade.evidence.runtimes import Runtimes
@@ -47,12 +47,14 @@ def find_names_gone(script: Path, names: Collection[str], runtimes: Runtimes) ->
     Args:
         names: dotted paths of public names that are gone or incompatible.
     """
-    searched = search(script, names)
-    paths = sorted({path for line in searched.lines for path in (line.dotted, _owner(line.name))
-                    if not path.startswith(".")})  # fmt: skip
+    searched = search_script(script, names)
+    named = ((line.dotted, _caller_name(line.name)) for line in searched.lines)
+    paths = sorted({path for pair in named for path in pair if not path.startswith(".")})
     if not paths:
         return searched
-    old, new = runtimes.run(f"script-names-{state.key_of(paths)}", _imported, paths)
+    old, new = runtimes.measure_each_version(
+        f"script-names-{state.recordings_key(paths)}", _describe_imports, paths
+    )
     try:
         return confirm_lines(searched, old.result(), new.result())
     except UserError as error:
@@ -60,12 +62,12 @@ def find_names_gone(script: Path, names: Collection[str], runtimes: Runtimes) ->
         return replace(searched, lines=(), unread=unread)
 
 
-def _imported(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
+def _describe_imports(runtime: Runtime, file: Path, paths: Sequence[str]) -> Imported:
     answers: Imported = runtime_process.run_module(runtime, _WORKER, {"names": paths}, file)
     return answers
 
 
-def _owner(name: str) -> str:
+def _caller_name(name: str) -> str:
     """Return the name that a caller writes: of the constructor of a class, the class."""
     return name.removesuffix(".__init__")
 
@@ -75,7 +77,7 @@ def confirm_lines(searched: ScriptNames, old: Imported, new: Imported) -> Script
     lines: list[NamedLine] = []
     for line in searched.lines:
         is_path = not line.dotted.startswith(".")
-        name = _owner(line.name)
+        name = _caller_name(line.name)
         path = line.dotted if is_path else name
         error = new[path].get("error", "")
         if error and "error" not in old[path]:
@@ -90,7 +92,7 @@ def confirm_lines(searched: ScriptNames, old: Imported, new: Imported) -> Script
     return replace(searched, lines=tuple(lines))
 
 
-def search(script: Path, names: Collection[str]) -> ScriptNames:
+def search_script(script: Path, names: Collection[str]) -> ScriptNames:
     """Return the lines that name anything of the packages of some public names.
 
     A line that may name one of these stands there for each.
@@ -112,7 +114,7 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
         files.append(file)
         named = {
             (line, dotted, name)
-            for line, dotted in _named(tree)
+            for line, dotted in _list_dotted_names(tree)
             for name in {dotted, *names}
             if _is(name, dotted) and name.partition(".")[0] in packages
         }
@@ -122,7 +124,7 @@ def search(script: Path, names: Collection[str]) -> ScriptNames:
             for line, dotted, name in sorted(named)
         ]
         listed = {*files, *unread, *(p.relative_to(folder).as_posix() for p in waiting)}
-        for imported in dict.fromkeys(_files_imported(tree, path.parent, folder, packages)):
+        for imported in dict.fromkeys(_list_imported_files(tree, path.parent, folder, packages)):
             if imported.relative_to(folder).as_posix() not in listed:
                 waiting.append(imported)
     return ScriptNames(files=tuple(files), unread=tuple(unread), lines=tuple(lines))
@@ -152,20 +154,24 @@ def find_unused(
         modules = [root.stem.encode() for root in roots]
         for folder in {Path(place) for place in imported} - {*own}:
             if folder.name not in {root.name for root in roots}:
-                files = [path.read_bytes() for path in below(folder) if path.suffix == ".py"]
+                files = [
+                    path.read_bytes() for path in list_files_below(folder) if path.suffix == ".py"
+                ]
                 foreign = _INSTALLED & {*folder.parts}
                 if not foreign or any(module in text for text in files for module in modules):
                     texts += files
-        heirs = _subclasses(path for root in roots for path in below(root) if path.suffix == ".py")
+        heirs = _find_subclasses(
+            path for root in roots for path in list_files_below(root) if path.suffix == ".py"
+        )
         written = set(_WORD.findall(b"\n".join(texts)))
-        words_of = {name: _words(name, heirs) for name in names}
+        words_of = {name: _list_search_words(name, heirs) for name in names}
         return frozenset(name for name, words in words_of.items() if words and not words & written)
     except (OSError, *UNREADABLE):
         return frozenset()
 
 
-def files_of(script: Path, searched: ScriptNames) -> list[Path]:
-    """Return the files of a script's user: those that ``search`` has read, and settings."""
+def list_user_files(script: Path, searched: ScriptNames) -> list[Path]:
+    """Return the files of a script's user: those that ``search_script`` has read, and settings."""
     settings = [path for path in script.parent.iterdir() if path.suffix in _SETTINGS]
     own = [script.parent / file for file in (*searched.files, *searched.unread)]
     return [*own, *(path for path in settings if path.is_file())]
@@ -185,7 +191,7 @@ def find_unused_below(
     Args:
         report: a folder that is left out, as earlier reports list the names.
     """
-    own = [path for path in below(folder, _NOT_OWN)
+    own = [path for path in list_files_below(folder, _NOT_OWN)
            if path.suffix in (".py", *_SETTINGS) and not path.is_relative_to(report)]  # fmt: skip
     modules = [Path(place).stem.encode() for place in compared]
     try:
@@ -196,7 +202,7 @@ def find_unused_below(
     return find_unused(names, own, imported, compared)
 
 
-def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
+def _list_search_words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
     """Return words by which a caller uses a public name; empty: an operator uses it."""
     *before, last = name.split(".")
     if last == "__init__":
@@ -207,7 +213,7 @@ def _words(name: str, heirs: Mapping[str, set[str]]) -> set[bytes]:
     return set() if last.startswith("__") else {last.encode()}
 
 
-def _subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
+def _find_subclasses(files: Iterable[Path]) -> dict[str, set[str]]:
     """Return class -> classes that derive from it, and its other names."""
     heirs: dict[str, set[str]] = {}
     for path in files:
@@ -245,14 +251,14 @@ def _is(name: str, dotted: str) -> bool:
     Args:
         dotted: begins with a point if the object of the attribute is not known.
     """
-    parts = _owner(name).split(".")
+    parts = _caller_name(name).split(".")
     path = dotted.split(".")
     return parts[-1] == path[-1] and path[0] in ("", parts[0])
 
 
-def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _list_dotted_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield line and dotted path of all names of a source, each part of a path by itself."""
-    imports = dict(_bound(tree))
+    imports = dict(_list_imports(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -262,10 +268,10 @@ def _named(tree: ast.Module) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.Name) and node.id in imports:
             yield node.lineno, imports[node.id]
         elif isinstance(node, ast.Attribute):
-            yield node.end_lineno or node.lineno, _dotted(node, imports)
+            yield node.end_lineno or node.lineno, _format_path(node, imports)
 
 
-def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _list_imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield names that imports bind, each with its dotted path."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -277,7 +283,7 @@ def _bound(tree: ast.Module) -> Iterator[tuple[str, str]]:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
 
 
-def _dotted(node: ast.Attribute, imports: dict[str, str]) -> str:
+def _format_path(node: ast.Attribute, imports: dict[str, str]) -> str:
     """Return ``a.b.c`` with the import of its root; ``.c`` if that is a value of the script."""
     names, owner = [node.attr], node.value
     while isinstance(owner, ast.Attribute):
@@ -288,7 +294,7 @@ def _dotted(node: ast.Attribute, imports: dict[str, str]) -> str:
     return f".{node.attr}"
 
 
-def _files_imported(
+def _list_imported_files(
     tree: ast.Module, own_folder: Path, folder: Path, packages: Collection[str]
 ) -> Iterator[Path]:
     """Yield files below the script's folder that a source imports, without compared packages."""
@@ -305,10 +311,10 @@ def _files_imported(
         for base, module in modules:
             parts = module.split(".")
             if base.is_relative_to(folder) and parts[0] not in packages:
-                yield from _files(base, parts)
+                yield from _list_module_files(base, parts)
 
 
-def _files(base: Path, parts: Sequence[str]) -> Iterator[Path]:
+def _list_module_files(base: Path, parts: Sequence[str]) -> Iterator[Path]:
     """Yield the files that the import of a module runs, its packages first."""
     for part in parts:
         base /= part

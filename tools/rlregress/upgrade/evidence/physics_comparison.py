@@ -34,10 +34,13 @@ EPISODES = 20
 
 def compare_physics(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[EnvironmentComparison]:
     """Compare the results of fixed actions on both versions."""
-    return [_with_types(_compare_environment(id, old[id], new[id]), old[id], new[id]) for id in old]
+    return [
+        _add_differing_types(_compare_environment(id, old[id], new[id]), old[id], new[id])
+        for id in old
+    ]
 
 
-def _with_types(
+def _add_differing_types(
     without_types: EnvironmentComparison, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
     """Return it with the types that differ, which the numbers do not show."""
@@ -51,7 +54,7 @@ def _with_types(
     return without_types
 
 
-def policies() -> list[Path]:
+def list_stored_policies() -> list[Path]:
     """Files of policies that were trained once."""
     return sorted((suite.baselines() / "policies").glob("*.npz"))
 
@@ -63,7 +66,9 @@ def play_environments(
     job = {
         "environments": list(environments),
         "steps": PHYSICS_STEPS,
-        "policies": {f"{path.stem} under a trained policy": str(path) for path in policies()},
+        "policies": {
+            f"{path.stem} under a trained policy": str(path) for path in list_stored_policies()
+        },
         "episodes": EPISODES,
     }
     return runtime_process.run_module(runtime, "rlregress.inside.physics_worker", job, path)
@@ -90,7 +95,7 @@ def _compare_environment(
                 environment=environment_id, step=step, note=f"the observations have {shapes}"
             )
         if row != new_row:
-            end = min(_end(answers, step) for answers in (old, new))
+            end = min(_end_of_episode(answers, step) for answers in (old, new))
             rows_after = zip(old["rows"][step:end], new["rows"][step:end], strict=False)
             gaps = [max(abs(x - y) for x, y in zip(*rows, strict=True)) for rows in rows_after]
             return EnvironmentComparison(
@@ -98,25 +103,25 @@ def _compare_environment(
                 step=step,
                 at_first=gaps[0],
                 largest=max(gaps),
-                returns=_returns(old, new, step),
+                returns=_describe_returns(old, new, step),
             )
     if len(old["rows"]) != len(new["rows"]):
         step = min(len(old["rows"]), len(new["rows"]))
-        returns = _returns(old, new, step)
+        returns = _describe_returns(old, new, step)
         return EnvironmentComparison(
             environment=environment_id, step=step, note="episodes end elsewhere", returns=returns
         )
     return EnvironmentComparison(environment=environment_id, step=None)
 
 
-def _end(played: Mapping[str, Any], step: int) -> int:
+def _end_of_episode(played: Mapping[str, Any], step: int) -> int:
     """Return the row after the episode of a row; a course of fixed actions is one episode."""
     begins = played.get("begins", ())
     number = bisect_right(begins, step)
     return begins[number] if number < len(begins) else len(played["rows"])
 
 
-def _returns(old: Mapping[str, Any], new: Mapping[str, Any], step: int) -> str:
+def _describe_returns(old: Mapping[str, Any], new: Mapping[str, Any], step: int) -> str:
     """Describe a policy's first differing episode, and its mean returns on both versions."""
     if "returns" not in old or "returns" not in new:
         return ""

@@ -15,10 +15,15 @@ from rlregress.frameworks.base import Adapter
 from rlregress.model.quantities import ONE_SIDED, RETURNS, quantity_of
 from rlregress.model.upgrade_result import ReturnsVerdict
 from rlregress.model.verdict import COULD_NOT_JUDGE, INCONCLUSIVE, REGRESSED
-from rlregress.trace.child_processes import last_words
+from rlregress.trace.child_processes import last_message
 from rlregress.trace.recording_processes import Runtime
 from rlregress.training.cell import Cell
-from rlregress.upgrade.evidence.confirmation import FIRST_FRESH_SEED, alarmed, confirm, numbers_of
+from rlregress.upgrade.evidence.confirmation import (
+    FIRST_FRESH_SEED,
+    confirm,
+    judged_numbers,
+    list_alarmed,
+)
 
 
 def find_stored_algorithms(adapter: Adapter) -> set[str]:
@@ -36,12 +41,14 @@ def expected_seconds(adapter: Adapter, algorithms: Sequence[str], one_look: bool
     if not trained:
         return 0.0
     session = check_run.open_check_session(
-        _options(CheckOptions(one_look=one_look), adapter, trained)
+        _restrict_options(CheckOptions(one_look=one_look), adapter, trained)
     )
     return judging.expected_seconds(session, session.looks)
 
 
-def _options(options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]) -> CheckOptions:
+def _restrict_options(
+    options: CheckOptions, adapter: Adapter, algorithms: Sequence[str]
+) -> CheckOptions:
     # both versions are known to train otherwise
     options = replace(options, fresh_seeds=True)
     return replace(options, frameworks=adapter.name, algorithms=",".join(algorithms), cells="all")
@@ -69,12 +76,12 @@ def judge(
     if not trained:
         return None
     report = options.report
-    options = _options(replace(options, report=files.absolute(report)), adapter, trained)
+    options = _restrict_options(replace(options, report=files.absolute(report)), adapter, trained)
     entries = check_run.run_returns_only(runtimes[1].python, options, runtimes[1].environment())
     if isinstance(entries, str):
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(entries,), report=report)
     verdict = judge_evidence(adapter.name, entries, trained, report)
-    if verdict.verdict != REGRESSED or not alarmed(entries):
+    if verdict.verdict != REGRESSED or not list_alarmed(entries):
         return verdict
     return confirm_alarm(verdict, entries, runtimes[0], options, say)
 
@@ -99,12 +106,12 @@ def confirm_alarm(
         ``inconclusive``, also where the old version cannot be trained again. The first line says
         which of them, and why.
     """
-    names = alarmed(entries)
+    names = list_alarmed(entries)
     say(
         f"{options.frameworks}: training the old version again with fresh seeds, as "
         f"{', '.join(names)} fell"
     )
-    new = {name: numbers_of(entries, name) for name in names}
+    new = {name: judged_numbers(entries, name) for name in names}
     by_name = {
         quantity.named(baseline.cell.id): baseline.cell
         for quantity in ONE_SIDED
@@ -118,7 +125,7 @@ def confirm_alarm(
             f"trained again: {fresh}"
         )
         return replace(alarm, verdict=INCONCLUSIVE, lines=(line, *alarm.lines))
-    old = {name: numbers_of(fresh, name) for name in names}
+    old = {name: judged_numbers(fresh, name) for name in names}
     # of a cell whose runs did train: what is judged beside their returns
     without = [name for name in names if all(map(math.isnan, old[name]))]
     line = (
@@ -146,21 +153,21 @@ def _train_old_again(
         first_seed=FIRST_FRESH_SEED,
     )
     fresh = check_run.run_returns_only(runtime.python, fresh_options, runtime.environment())
-    return fresh if isinstance(fresh, str) else _not_trained(fresh, ids) or fresh
+    return fresh if isinstance(fresh, str) else _explain_missing_runs(fresh, ids) or fresh
 
 
-def _not_trained(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
+def _explain_missing_runs(fresh: list[dict[str, Any]], cells: Sequence[str]) -> str:
     """Explain why the old version's new runs cannot be compared with; empty if they can."""
     if broken := outcome.find_broken_tests(fresh):
         return str(broken[0]["message"]).splitlines()[0]
     for name in cells:
-        if not all(map(math.isnan, numbers_of(fresh, name))):
+        if not all(map(math.isnan, judged_numbers(fresh, name))):
             continue
         records = [entry["record"] for entry in fresh if "record" in entry]
         failures = [record["failure"] for record in records if record["cell"] == name]
         if not failures:
             return f"there is no run of {name}"
-        return f"all {len(failures)} runs of {name} failed; the last: {last_words(failures[-1])}"
+        return f"all {len(failures)} runs of {name} failed; the last: {last_message(failures[-1])}"
     return ""
 
 
@@ -184,7 +191,7 @@ def judge_evidence(
         word = f"no verdict on {', '.join(algorithms)}"
         return ReturnsVerdict(verdict=COULD_NOT_JUDGE, lines=(word,), report=report)
     judged = outcomes[0].verdicts
-    lines = tuple(map(_line, judged.items()))
+    lines = tuple(map(_format_verdict, judged.items()))
     return ReturnsVerdict(
         verdict=outcomes[0].verdict,
         lines=lines,
@@ -194,7 +201,7 @@ def judge_evidence(
     )
 
 
-def _line(named: tuple[str, Mapping[str, Any]]) -> str:
+def _format_verdict(named: tuple[str, Mapping[str, Any]]) -> str:
     name, verdict = named
     quantity = quantity_of(name)
     fraction = verdict.get("effect_fraction")

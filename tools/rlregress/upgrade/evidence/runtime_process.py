@@ -10,7 +10,7 @@ from typing import Any
 
 from rlregress.errors import UserError
 from rlregress.inside.run_record import write_atomically
-from rlregress.model.recorded_traces import in_words
+from rlregress.model.recorded_traces import describe_label
 from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
 
@@ -31,12 +31,12 @@ def run_module(runtime: Runtime, module: str, job: Mapping[str, Any], path: Path
         # an answer may be asked for as an argument or in the job
         job_file.write_text(json.dumps({**job, "output": str(answered)}), encoding="utf-8")
         command = [runtime.python, "-W", "ignore", "-m", module, str(job_file), str(answered)]
-        completed = child_processes.call(command, runtime.environment(), folder)
+        completed = child_processes.run_command(command, runtime.environment(), folder)
         if completed.returncode or not answered.is_file():
             raise UserError(
-                f"{in_words(runtime.label)} gave no answers ({module.rpartition('.')[2]} ended "
-                f"with status {completed.returncode}): "
-                f"{child_processes.last_words(completed.stderr)}"
+                f"{describe_label(runtime.label)} gave no answers "
+                f"({module.rpartition('.')[2]} ended with status {completed.returncode}): "
+                f"{child_processes.last_message(completed.stderr)}"
             )
         text = answered.read_text(encoding="utf-8")
     write_atomically(path, text)

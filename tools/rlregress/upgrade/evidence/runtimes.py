@@ -65,7 +65,7 @@ class Workers:
             self._lent += 1
         try:
             if entry is None:
-                command = recording_processes.start("batch", runtime)
+                command = recording_processes.start_command("batch", runtime)
                 entry = key, child_processes.Worker(command, runtime.environment())
             yield entry[1]
         finally:
@@ -113,7 +113,7 @@ class Runtimes:
         self._pool.shutdown(cancel_futures=True)
         self._recording.close()
 
-    def run(
+    def measure_each_version(
         self,
         answer_name: str,
         question: Callable[..., Any],
@@ -128,19 +128,19 @@ class Runtimes:
         old, new = (
             self._pool.submit(question, runtime, folder / f"{answer_name}.json", *arguments, *end)
             for runtime, folder, end in zip(
-                self._runtimes, self._folders, self._ends(until), strict=True
+                self._runtimes, self._folders, self._share_time(until), strict=True
             )
         )
         return old, new
 
-    def _ends(self, until: float | None) -> tuple[list[float], list[float]]:
+    def _share_time(self, until: float | None) -> tuple[list[float], list[float]]:
         """Return the times at which either version ends; none: there is no limit."""
         if until is None:
             return [], []
         # with one process one version after the other, in equal times
         return [(time.time() + until) / 2 if self._workers == 1 else until], [until]
 
-    def between(self, question: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def compare_versions(self, question: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Call ``question(versions, folders, *arguments)``, once for both versions."""
         return self._pool.submit(question, self._runtimes, self._folders, *arguments)
 
@@ -161,7 +161,7 @@ class Runtimes:
         by_name = {training.name: training for training in trainings}
         noting = {t.name: replace(t, job={**t.job, "imports": True}) for t in trainings}
 
-        def work(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
+        def record_part(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
             old: dict[str, Trace] = {}
             new: dict[str, Trace] = {}
             while waiting := [
@@ -173,19 +173,19 @@ class Runtimes:
                 names = choose(recorded_now)
                 old |= self._record_on("old", [by_name[name] for name in names], lines, "", until)
                 for _ in range(len(recorded_now) - len(names)):
-                    _advance(True, was_stored=True)
+                    _count_progress(True, was_stored=True)
                 new |= recorded_now
                 if not recorded_now:
                     break
             return old, new
 
-        tasks = [self._pool.submit(work, trainings[n :: self._workers])
+        tasks = [self._pool.submit(record_part, trainings[n :: self._workers])
                  for n in range(self._workers)]  # fmt: skip
         old, new = (
             {name: trace for task in tasks for name, trace in task.result()[number].items()}
             for number in range(2)
         )
-        return self._confirmed(trainings, old, new)
+        return self._retry_unrecorded(trainings, old, new)
 
     def _record_on(
         self,
@@ -195,9 +195,9 @@ class Runtimes:
         mark: str,
         until: float | None = None,
     ) -> dict[str, Trace]:
-        number, noted = VERSIONS.index(label), lines.get(label, False)
+        number, noted_lines = VERSIONS.index(label), lines.get(label, False)
         runtime, folder = self._runtimes[number], self._folders[number]
-        return load_or_record(trainings, runtime, folder, mark, noted, until, self._recording)
+        return load_or_record(trainings, runtime, folder, mark, noted_lines, until, self._recording)
 
     def record(
         self,
@@ -215,7 +215,7 @@ class Runtimes:
         """
         mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
-        ends = dict(zip(VERSIONS, self._ends(until), strict=True))
+        ends = dict(zip(VERSIONS, self._share_time(until), strict=True))
         # a part of both versions, then the next: where time ends, or the user, there are pairs
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
@@ -229,20 +229,21 @@ class Runtimes:
             }
             for label in VERSIONS
         )
-        return (old, new) if again else self._confirmed(trainings, old, new)
+        return (old, new) if again else self._retry_unrecorded(trainings, old, new)
 
-    def _confirmed(
+    def _retry_unrecorded(
         self, trainings: Sequence[Training], old: dict[str, Trace], new: dict[str, Trace]
     ) -> tuple[dict[str, Trace], dict[str, Trace]]:
         """Return the traces; where the two end differently, errors are tried again unrecorded."""
         differing = [t for t in trainings if t.name in old and t.name in new
-                     and not compared_trainings.ends_alike(old[t.name], new[t.name])]  # fmt: skip
+                     and not compared_trainings.ends_same(old[t.name], new[t.name])]  # fmt: skip
         with TemporaryDirectory(prefix="rlregress-plain-") as folder:
             tasks = []
             for label, runtime, traces in zip(VERSIONS, self._runtimes, (old, new), strict=True):
                 tried = [t for t in differing if compared_trainings.has_own_error(traces[t.name])]
                 plain = [
-                    replace(t, job={**t.job, "plain": _patience(traces[t.name])}) for t in tried
+                    replace(t, job={**t.job, "plain": _estimate_failing_seconds(traces[t.name])})
+                    for t in tried
                 ]
                 tasks.append(
                     self._pool.submit(load_or_record, plain, runtime, Path(folder), f"-{label}")
@@ -268,14 +269,14 @@ class Runtimes:
         """Record traces on one version without storing them, such as those of a fault."""
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
-            def work(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
+            def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
                 return load_or_record(
                     part, runtime, Path(folder), "", lines, until, self._recording
                 )
 
-            return self.on(label, trainings, work)
+            return self.work_on_version(label, trainings, record_part)
 
-    def on(
+    def work_on_version(
         self,
         label: str,
         trainings: Sequence[Training],
@@ -294,7 +295,7 @@ class Runtimes:
         return {name: other_trace for task in tasks for name, other_trace in task.result().items()}
 
 
-def _patience(failed: Trace) -> int:
+def _estimate_failing_seconds(failed: Trace) -> int:
     """Estimate the seconds for a training to fail again without a recorder."""
     return 60 + 2 * int(failed.header.get("wall_seconds", _PATIENCE))
 
@@ -320,24 +321,26 @@ def load_or_record(
     counted = workers is not None
     traces: dict[str, Trace] = {}
     for training in trainings:
-        path = path_of(training, folder, mark)
+        path = trace_path(training, folder, mark)
         if path.is_file():
             try:
                 traces[training.name] = trace_reader.load(path)
-                _advance(counted, was_stored=True)
+                _count_progress(counted, was_stored=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
     scripts = [training for training in missing if training.job.get("script")]
     for training in scripts:
         with suppress(child_processes.OutOfTime):
-            path = path_of(training, folder, mark)
-            traces[training.name] = _script(training, runtime, path, lines, until)
-        _advance(counted)
+            path = trace_path(training, folder, mark)
+            traces[training.name] = _record_script(training, runtime, path, lines, until)
+        _count_progress(counted)
     batch = [training for training in missing if training not in scripts]
     if batch:
         with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
-            traces.update(_batch(batch, runtime, folder, mark, lines, until, lending, counted))
+            traces.update(
+                _record_batch(batch, runtime, folder, mark, lines, until, lending, counted)
+            )
     return traces
 
 
@@ -345,7 +348,7 @@ def load_or_record(
 _WRITING = 20.0
 
 
-def _script(
+def _record_script(
     training: Training, runtime: Runtime, path: Path, lines: Noted, until: float | None
 ) -> Trace:
     """Record a script in its own process, up to a time if it has not ended by then.
@@ -363,7 +366,7 @@ def _script(
         return _make_killed_trace(training, error.signal, error.last_words)
     except UserError as error:
         # such as a fault that does not fit: the others go on
-        return trace_reader.failed(str(error))
+        return trace_reader.make_failed_trace(str(error))
     steps = int(job.get("cut", 0))
     if not new.header.get("stopped"):
         part.replace(path)
@@ -376,25 +379,27 @@ def _make_killed_trace(training: Training, signal: str, message: str) -> Trace:
     """Return a failed trace that names the signal, and where a crash comes from."""
     text = f"the process was ended by {signal}"
     if signal not in error_origin.SIGNALS:
-        return trace_reader.failed(text)
+        return trace_reader.make_failed_trace(text)
     script = str(training.job.get("script", ""))
     packages = tuple(
         training.job.get("packages") or frameworks.get(training.owner).framework.modules
     )
-    return trace_reader.failed(text, error_origin.describe_crash(signal, message, script, packages))
+    return trace_reader.make_failed_trace(
+        text, error_origin.describe_crash(signal, message, script, packages)
+    )
 
 
-def _advance(counts: bool, was_stored: bool = False) -> None:
+def _count_progress(counts: bool, was_stored: bool = False) -> None:
     if counts:
         progress.done(reused=was_stored)
 
 
-def path_of(training: Training, folder: Path, mark: str = "") -> Path:
+def trace_path(training: Training, folder: Path, mark: str = "") -> Path:
     """The file of its trace in a folder."""
     return folder / f"{training.owner}-{training.name.replace(' ', '--')}{mark}.trace"
 
 
-def _batch(
+def _record_batch(
     trainings: Sequence[Training],
     runtime: Runtime,
     folder: Path,
@@ -407,7 +412,7 @@ def _batch(
     """Record new traces in one process, which forks for each."""
     traces: dict[str, Trace] = {}
     by_name = {training.name: training for training in trainings}
-    paths = {training.name: path_of(training, folder, mark) for training in trainings}
+    paths = {training.name: trace_path(training, folder, mark) for training in trainings}
     jobs = [
         {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
         for t in trainings
@@ -421,7 +426,7 @@ def _batch(
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
-        _advance(counts)
+        _count_progress(counts)
 
     ended = ""
     with (
@@ -431,7 +436,7 @@ def _batch(
     ):
         path = Path(folder_name) / "jobs.json"
         path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
-        ended = worker.work(path, len(jobs), note_end, until)
+        ended = worker.do_jobs(path, len(jobs), note_end, until)
     late = child_processes.is_over(until)
     for name, output in paths.items():
         error_file = Path(f"{output}.part.error")
@@ -445,9 +450,9 @@ def _batch(
             traces[name] = (
                 _make_killed_trace(by_name[name], killed.group(1), text)
                 if killed is not None and killed.group(1) in error_origin.SIGNALS
-                else trace_reader.failed(text)
+                else trace_reader.make_failed_trace(text)
             )
         else:
-            traces[name] = trace_reader.failed(ended)
+            traces[name] = trace_reader.make_failed_trace(ended)
         error_file.unlink(missing_ok=True)
     return traces

@@ -55,20 +55,20 @@ def compare_files(
         user: a file of the user, see ``inside.user_files``; None: there is none.
     """
     try:
-        return _compared(runtimes, folders, adapter, algorithms, user)
+        return _write_and_load(runtimes, folders, adapter, algorithms, user)
     except OutOfTime as error:
         note_cut(f"old files of {adapter.full_name}")
-        return _all_failed(error, user)
+        return _make_failed_rows(error, user)
 
 
-def _all_failed(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
+def _make_failed_rows(error: UserError, user: Mapping[str, str] | None) -> list[LoadedFile]:
     """Return the row of all files, and of the user's, if the old version gave no answers."""
     names = ["files", *([Path(user["file"]).name] if user is not None else [])]
     lost = LoadError(when="start", error=str(error))
     return [LoadedFile(name=name, own_error=lost) for name in names]
 
 
-def _compared(
+def _write_and_load(
     runtimes: tuple[Runtime, Runtime],
     folders: tuple[Path, Path],
     adapter: Adapter,
@@ -88,7 +88,7 @@ def _compared(
     except OutOfTime:
         raise
     except UserError as error:
-        return _all_failed(error, user)
+        return _make_failed_rows(error, user)
     if not old_answers["kinds"]:
         return []
     written["trusted"] = [
@@ -100,11 +100,11 @@ def _compared(
     except OutOfTime:
         raise
     except UserError as error:
-        new_answers = _failed_answers(old_answers, error)
+        new_answers = _make_failed_answers(old_answers, error)
     return list(judge_kinds(old_answers, new_answers))
 
 
-def _failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
+def _make_failed_answers(own: Mapping[str, Any], error: UserError) -> dict[str, Any]:
     """Return answers in place of those of a process that gave none."""
     entry = {"error": str(error), "when": "start"}
     return {"functions": [], "kinds": {name: {**entry, "way": ""} for name in own["kinds"]}}
@@ -114,10 +114,10 @@ def judge_kinds(own: Mapping[str, Any], reader: Mapping[str, Any]) -> Iterator[L
     """Yield the comparison of every kind of file; the version of ``own`` wrote it."""
     for name, entry in own["kinds"].items():
         loaded = reader["kinds"].get(name, {"unsupported": "the other version has no such kind"})
-        yield _file(name, entry, loaded, own["functions"])
+        yield _compare_file(name, entry, loaded, own["functions"])
 
 
-def _file(
+def _compare_file(
     file_kind: str,
     own: Mapping[str, Any],
     reader: Mapping[str, Any],
@@ -125,7 +125,7 @@ def _file(
 ) -> LoadedFile:
     trusted = bool(own.get("trusted"))
     facts = {"name": file_kind, "way": own["way"], "trusted": trusted}
-    own_error, error = _error(own), _error(reader)
+    own_error, error = _read_error(own), _read_error(reader)
     unsupported = str(own.get("unsupported", ""))
     if unsupported or own_error is not None:
         # an error of the other version says nothing: there may be no file
@@ -139,13 +139,15 @@ def _file(
         # what was loaded before that may explain it
         paths = {row[0] for row in reader["items"][0]}
         until = [[row for row in rows if row[0] in paths] for rows in own["items"]]
-        return LoadedFile(**facts, **_difference(until, reader["items"][0], functions), error=error)
+        return LoadedFile(
+            **facts, **_compare_items(until, reader["items"][0], functions), error=error
+        )
     if error is not None:
         return LoadedFile(**facts, error=error)
-    return LoadedFile(**facts, **_difference(own["items"], reader["items"][0], functions))
+    return LoadedFile(**facts, **_compare_items(own["items"], reader["items"][0], functions))
 
 
-def _error(entry: Mapping[str, Any]) -> LoadError | None:
+def _read_error(entry: Mapping[str, Any]) -> LoadError | None:
     if not entry.get("error"):
         return None
     return LoadError(
@@ -153,7 +155,7 @@ def _error(entry: Mapping[str, Any]) -> LoadError | None:
     )
 
 
-def _difference(
+def _compare_items(
     own: Sequence[Sequence[Any]], reader: Sequence[Any], functions: Sequence[str]
 ) -> dict[str, Any]:
     """Return the attributes of ``LoadedFile`` that a comparison gives.
@@ -174,14 +176,14 @@ def _difference(
             facts["played"] = f"{path}: {words} -> {loaded.get(path, MISSING)[0]}"
     if differing:
         path, words, number, _ = differing[0]
-        gaps = [_gap(row, loaded.get(row[0], MISSING)) for row in differing]
+        gaps = [_measure_gap(row, loaded.get(row[0], MISSING)) for row in differing]
         facts.update(item=path, writer=words, reader=loaded.get(path, MISSING)[0])
-        small = [gap <= _grown(row[0]) for gap, row in zip(gaps, differing, strict=True)]
+        small = [gap <= _rounding_of_item(row[0]) for gap, row in zip(gaps, differing, strict=True)]
         facts.update(function=functions[number], rounding=gaps[0] <= UNIT and all(small))
     return facts
 
 
-def _grown(path: str) -> float:
+def _rounding_of_item(path: str) -> float:
     """Return the relative size that rounding may reach in an item."""
     continued = path.removeprefix("saved again: ").startswith("continued training")
     return _CONTINUED if continued else _SMALL
@@ -192,7 +194,7 @@ def is_computed(path: str) -> bool:
     return path.removeprefix("saved again: ").startswith(_COMPUTED)
 
 
-def _gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
+def _measure_gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
     """Return the distance of a computed item from that of the other version, by its size.
 
     It is infinite for items that rounding does not change: loaded ones, and those without floats.
@@ -201,10 +203,10 @@ def _gap(row: Sequence[Any], loaded: Sequence[Any]) -> float:
     kinds = [text.partition(":")[0] for text in (words, loaded[0])]
     if not is_computed(path) or not numbers or kinds[0] != kinds[1]:
         return math.inf
-    return distance(numbers, loaded[1])
+    return relative_distance(numbers, loaded[1])
 
 
-def distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
+def relative_distance(old_numbers: Sequence[Any], new_numbers: Sequence[Any]) -> float:
     """Return the distance of the numbers of two items, relative to the size of the first."""
     if len(old_numbers) != len(new_numbers):
         return math.inf

@@ -36,7 +36,7 @@ from packaging.version import Version
 from pydantic import Field
 
 from rlregress import datafiles, files, frameworks, suite
-from rlregress.datafiles import TIME, Component, Line, Range, Release, Text, Time, expected
+from rlregress.datafiles import TIME, Component, Line, Range, Release, Text, Time, expect_value
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
@@ -45,7 +45,7 @@ from rlregress.model.loaded_files import StoredFile
 from rlregress.trace.recording_processes import Runtime, current_runtime
 from rlregress.upgrade.evidence import runtime_process, saved_files_comparison
 from rlregress.upgrade.versions import affected, prepared_versions, requested, resolved
-from rlregress.upgrade.versions.installed import why_no_release
+from rlregress.upgrade.versions.installed import explain_no_release
 
 #: bytes of a file in the store, and of all of them, at most.
 LARGEST, LARGEST_STORE = 50_000, 3_000_000
@@ -69,7 +69,7 @@ _MISSING = saved_files_comparison.MISSING[0]
 Row = tuple[str, str, str, tuple[float, ...]]
 _Name = Annotated[
     str,
-    expected("words of letters and digits", lambda name: name.replace(" ", "").isalnum()),
+    expect_value("words of letters and digits", lambda name: name.replace(" ", "").isalnum()),
 ]
 
 
@@ -163,7 +163,8 @@ class KnownItem:
         shapes = old_rest.partition(":")[0], new_rest.partition(":")[0]
         return (
             shapes[0] == shapes[1]
-            and saved_files_comparison.distance(numbers, new_numbers) <= saved_files_comparison.UNIT
+            and saved_files_comparison.relative_distance(numbers, new_numbers)
+            <= saved_files_comparison.UNIT
         )
 
 
@@ -222,7 +223,7 @@ class _Answers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownDifferences:
     """Known differences of the files of a framework.
 
     Attributes:
@@ -275,14 +276,16 @@ def kinds(framework: str) -> list[tuple[str, str]]:
     return sorted(named)
 
 
-def read_known(framework: str) -> Known:
+def read_known(framework: str) -> KnownDifferences:
     """Return the known differences of the files of a framework.
 
     Raises:
         UserError: ``expected.toml`` is damaged, or names files that are not stored.
     """
     path = folder(framework) / "expected.toml"
-    content: Known = datafiles.read_cached(path, Known) if path.is_file() else Known()
+    content: KnownDifferences = (
+        datafiles.read_cached(path, KnownDifferences) if path.is_file() else KnownDifferences()
+    )
     places = (
         datafiles.locate_tables(path, "expected", len(content.expected)) if content.expected else ()
     )
@@ -308,7 +311,7 @@ def compare_files(
     """Compare the stored files of one kind with what the installed version loads, oldest first.
 
     Args:
-        load_and_answer: ``inside.saved_files_worker.answers``: it imports the framework.
+        load_and_answer: ``inside.saved_files_worker.save_and_load``: it imports the framework.
     """
     known_differences = read_known(adapter.name)
     for record in records(adapter.name):
@@ -321,7 +324,7 @@ def compare_files(
 
 def _compare_stored_file(
     adapter: Adapter,
-    known_differences: Known,
+    known_differences: KnownDifferences,
     record: Record,
     kind: StoredKind,
     answers: Callable[[Mapping[str, Any]], Mapping[str, Any]],
@@ -336,16 +339,16 @@ def _compare_stored_file(
     if Version(installed) < Version(since := known_differences.compared_since):
         reason = f"what {installed} makes of it is not recorded, but from {since} on"
         return replace(file_row, skipped=reason)
-    if reason := _why_not_here(record, kind, installed, differing):
+    if reason := _explain_not_loaded(record, kind, installed, differing):
         return replace(file_row, skipped=reason)
     with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
         try:
-            text = _content(adapter.name, kind.answers).decode(errors="replace")
+            text = _read_stored_file(adapter.name, kind.answers).decode(errors="replace")
             own = datafiles.read_json_line(text, _Answers, folder(adapter.name) / "files")
             for file, digest in kind.files.items():
                 path = files.join_inside(Path(temporary) / kind.name, *file.split("/"))
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(_content(adapter.name, digest))
+                path.write_bytes(_read_stored_file(adapter.name, digest))
         except UserError as error:
             return replace(file_row, refused=str(error))
         loaded = answers({
@@ -353,10 +356,10 @@ def _compare_stored_file(
             "kinds": [kind.name], "write": False, "times": 1, "again": False,
             "trusted": [kind.name] if kind.trusted else [],
         })  # fmt: skip
-    return _judge(file_row, own, loaded, kind, differing)
+    return _judge_file(file_row, own, loaded, kind, differing)
 
 
-def _why_not_here(
+def _explain_not_loaded(
     record: Record, kind: StoredKind, installed: str, differing: Sequence[Expected]
 ) -> str:
     """Return why a file is not loaded in this environment; empty: it is."""
@@ -372,7 +375,7 @@ def _why_not_here(
     return next(filter(None, (entry.unknown for entry in differing)), "")
 
 
-def _judge(
+def _judge_file(
     file_row: StoredFile,
     own: _Answers,
     loaded: Mapping[str, Any],
@@ -414,7 +417,7 @@ def _judge(
     )
 
 
-def _content(framework: str, digest: str) -> bytes:
+def _read_stored_file(framework: str, digest: str) -> bytes:
     """Return a file of the store, checked.
 
     Raises:
@@ -442,7 +445,7 @@ def _content(framework: str, digest: str) -> bytes:
 # -- record ----------------------------------------------------------------------------------------
 
 
-def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[str]:
+def record_release(release: str, command: str, say: Callable[[str], None]) -> Iterator[str]:
     """Let a release write its files, and store them; yields lines.
 
     Args:
@@ -451,9 +454,9 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
     Raises:
         UserError: it is no release of a framework, or its files are too large.
     """
-    suite.checkout("recording old files")
+    suite.require_checkout("recording old files")
     check_writable(suite.baselines() / "saved", "old files")
-    runtime, adapters = _environment(release, say)
+    runtime, adapters = _prepare_release(release, say)
     stored = 0
     for adapter in adapters:
         with TemporaryDirectory(prefix="rlregress-saved-") as temporary:
@@ -466,12 +469,12 @@ def record(release: str, command: str, say: Callable[[str], None]) -> Iterator[s
             )
             if answered["kinds"]:
                 stored += 1
-                yield from _store(adapter, answered, work / "files", command)
+                yield from _store_files(adapter, answered, work / "files", command)
     if not stored:
         raise UserError(f"'{release}' writes no kind of file that baselines/saved stores")
 
 
-def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
+def _prepare_release(release: str, say: Callable[[str], None]) -> tuple[Runtime, Sequence[Adapter]]:
     request, base = requested.parse(release), requested.parse(requested.INSTALLED)
     if request == base:
         saving = [adapter for adapter in frameworks.installed() if adapter.load]
@@ -490,7 +493,7 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Seq
         raise UserError(
             f"'{release}' names no release of a framework; expected one, pinned with =="
         )
-    _, version = resolved.with_versions(base, request, concerned, say)
+    _, version = resolved.resolve_versions(base, request, concerned, say)
     prepared = prepared_versions.prepare_version(version, concerned, say)
     if prepared.how == "installed":
         for adapter in concerned:
@@ -501,16 +504,16 @@ def _environment(release: str, say: Callable[[str], None]) -> tuple[Runtime, Seq
 def _check_release(adapter: Adapter) -> None:
     """Raise UserError unless the imported package is the installed one, and a release."""
     package = adapter.framework.packages[0]
-    if why := why_no_release(package):
+    if why := explain_no_release(package):
         raise UserError(f"the installed {package} is no release: {why}; name the release")
-    for module, place in identity.changed_copies(adapter).items():
+    for module, place in identity.find_changed_copies(adapter).items():
         raise UserError(
             f"{module} is imported from {place}, and not from the installed {package}; remove that "
             "from the path, or name the release"
         )
 
 
-def _store(
+def _store_files(
     adapter: Adapter, answered: Mapping[str, Any], work: Path, command: str
 ) -> Iterator[str]:
     version = answered["versions"][adapter.framework.packages[0]]
@@ -523,10 +526,10 @@ def _store(
             continue
         paths = sorted(path for path in (work / name).rglob("*") if path.is_file())
         contents_of = {
-            path.relative_to(work / name).as_posix(): without_folders(path.read_bytes())
+            path.relative_to(work / name).as_posix(): mask_folders(path.read_bytes())
             for path in paths
         }
-        answers, repeated = _compact(entry["items"], answered["functions"])
+        answers, repeated = _compact_items(entry["items"], answered["functions"])
         if repeated < _REPEATED:
             yield (
                 f"not stored: {name} of {adapter.framework.packages[0]} {version}: it repeats only "
@@ -572,7 +575,7 @@ def _store(
     yield f"wrote {path}: {len(kinds_)} kinds, {size / 1000:.0f} KB"
 
 
-def without_folders(content: bytes) -> bytes:
+def mask_folders(content: bytes) -> bytes:
     """Return the archive of an agent without the folders of this machine, which its functions name.
 
     They are replaced by as many other characters, so that nothing else moves.
@@ -584,12 +587,12 @@ def without_folders(content: bytes) -> bytes:
         for info in old.infolist():
             data = old.read(info)
             if info.filename == "data":
-                data = _BASE64.sub(lambda match: _neutral(match[0]), data)
+                data = _BASE64.sub(lambda match: _mask_pickled_folders(match[0]), data)
             new.writestr(info, data)
     return copy.getvalue()
 
 
-def _neutral(text: bytes) -> bytes:
+def _mask_pickled_folders(text: bytes) -> bytes:
     pickled = base64.b64decode(text)
     return base64.b64encode(
         _FOLDERS.sub(lambda match: b"/" + b"-" * (len(match[0]) - 2) + b"/", pickled)
@@ -600,7 +603,7 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _compact(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
+def _compact_items(items: Sequence[Sequence[Any]], functions: Sequence[str]) -> tuple[bytes, float]:
     """Return the items that the release repeats, as JSON, and their share of all items.
 
     Numbers are kept of computed items alone, as they show rounding. Lines of old files are removed.
@@ -624,7 +627,7 @@ def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> N
             "save smaller agents"
         )
     names = {f"{digest[:_NAMED]}.gz" for digest in packed}
-    other_files = [path for path in _files() if path.name not in names]
+    other_files = [path for path in _list_stored_files() if path.name not in names]
     total = sum(path.stat().st_size for path in other_files) + sum(map(len, packed.values()))
     if total > LARGEST_STORE:
         raise UserError(
@@ -633,7 +636,7 @@ def _check_sizes(framework: str, version: str, packed: Mapping[str, bytes]) -> N
         )
 
 
-def _files() -> Collection[Path]:
+def _list_stored_files() -> Collection[Path]:
     return [path for path in (suite.baselines() / "saved").rglob("*") if path.is_file()]
 
 

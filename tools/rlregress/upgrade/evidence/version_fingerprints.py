@@ -17,7 +17,7 @@ from rlregress.catalogue import registry
 from rlregress.catalogue.judge import judge_observation
 from rlregress.catalogue.registry import Detail
 from rlregress.frameworks.base import Adapter
-from rlregress.model.recorded_traces import in_words
+from rlregress.model.recorded_traces import describe_label
 from rlregress.model.upgrade_result import (
     ABSENT,
     ERROR,
@@ -73,10 +73,10 @@ def fingerprint(
     until: float | None = None,
 ) -> Fingerprint:
     """Ask details on a version, until a time; judged here."""
-    return read(answers(runtime, path, adapter, details, until))
+    return judge_answers(probe_version(runtime, path, adapter, details, until))
 
 
-def answers(
+def probe_version(
     runtime: Runtime,
     path: Path,
     adapter: Adapter,
@@ -100,7 +100,7 @@ def answers(
     return answered
 
 
-def read(answers: Mapping[str, Any]) -> Fingerprint:
+def judge_answers(answers: Mapping[str, Any]) -> Fingerprint:
     """Judge plain answers."""
     functions: list[Function] = [(file, name) for file, name in answers["functions"]]
     answered: dict[Key, Answer] = {}
@@ -171,13 +171,13 @@ def compare_fingerprints(
     for key in sorted(set(old.found) | set(new.found)):
         before, after = answers = old.found.get(key, gone), new.found.get(key, gone)
         if before.why == after.why == ABSENT and key in later:
-            absent.append(_not_probed(key, *answers))
+            absent.append(_make_not_probed(key, *answers))
         elif before.observed is None or after.observed is None:
-            not_probed.append(_not_probed(key, *answers))
+            not_probed.append(_make_not_probed(key, *answers))
         elif before.variant != after.variant or (
-            before.variant is None and not _same(before.observed, after.observed)
+            before.variant is None and not _is_same(before.observed, after.observed)
         ):
-            changed.append(changed_detail(key, *answers))
+            changed.append(make_changed_detail(key, *answers))
         else:
             same += 1
     # what is recognised explains more than what matches nothing
@@ -187,7 +187,7 @@ def compare_fingerprints(
     )
 
 
-def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
+def make_changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     """Return a detail that differs, with what the catalogue says of it."""
     detail = registry.get(key[0])
     meanings = {name: variant.meaning for name, variant in detail.variants.items()}
@@ -203,13 +203,13 @@ def changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
     )
 
 
-def _same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
+def _is_same(first: tuple[float, ...], second: tuple[float, ...]) -> bool:
     return len(first) == len(second) and bool(
         np.array_equal(np.array(first), np.array(second), equal_nan=True)
     )
 
 
-def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
+def _make_not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
     missing = [(label, x) for label, x in (("old", old), ("new", new)) if x.observed is None]
     labels = " and ".join(label for label, _ in missing)
     answer = missing[0][1]
@@ -225,7 +225,7 @@ def _not_probed(key: Key, old: Answer, new: Answer) -> NotProbed:
     )
 
 
-def changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDefault]:
+def list_changed_defaults(old: Fingerprint, new: Fingerprint) -> list[ChangedDefault]:
     """Return hyperparameters and parameters of both versions whose defaults differ."""
     changed = []
     for key in sorted(set(old.defaults) & set(new.defaults)):
@@ -246,7 +246,7 @@ def _list_differing(
     ]
 
 
-def unread(old: Fingerprint, new: Fingerprint) -> list[str]:
+def list_unread_defaults(old: Fingerprint, new: Fingerprint) -> list[str]:
     """List defaults that could not be compared, each with the version and the reason.
 
     A module that neither version can import lacks a package of others on both.
@@ -255,5 +255,7 @@ def unread(old: Fingerprint, new: Fingerprint) -> list[str]:
     for label, own, other in (("old", old, new), ("new", new, old)):
         modules = own.modules_unread.keys() - other.modules_unread.keys()
         reasons = {**own.unread, **{f"module {n}": own.modules_unread[n] for n in modules}}
-        sentences += [f"{key} on {in_words(label)}: {why}" for key, why in sorted(reasons.items())]
+        sentences += [
+            f"{key} on {describe_label(label)}: {why}" for key, why in sorted(reasons.items())
+        ]
     return sentences

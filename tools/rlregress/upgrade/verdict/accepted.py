@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 from rlregress import datafiles
-from rlregress.datafiles import Text, expected
+from rlregress.datafiles import Text, expect_value
 from rlregress.errors import UserError
 from rlregress.model import differences
 from rlregress.model.differences import Entry
@@ -31,7 +31,7 @@ class Accepted:
         note: why it is accepted.
     """
 
-    key: Annotated[str, expected("a key of 16 hexadecimal digits", _is_key)]
+    key: Annotated[str, expect_value("a key of 16 hexadecimal digits", _is_key)]
     name: Text
     note: Text
 
@@ -66,7 +66,7 @@ def load(path: Path | None) -> tuple[Accepted, ...]:
     return content.accepted
 
 
-def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
+def apply_accepted(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
     """Return the result with the accepted entries marked, and those without a match as stale."""
     notes = {row.key: row.note for row in reviewed}
     if not notes:
@@ -77,14 +77,14 @@ def applied(result: Upgrade, reviewed: Iterable[Accepted]) -> Upgrade:
     return replace(
         result,
         frameworks=tuple(
-            replace(framework, entries=_marked(framework.entries, notes))
+            replace(framework, entries=_mark_accepted(framework.entries, notes))
             for framework in result.frameworks
         ),
-        script=script and replace(script, entries=_marked(script.entries, notes)),
-        other_packages=_marked(result.other_packages, notes),
+        script=script and replace(script, entries=_mark_accepted(script.entries, notes)),
+        other_packages=_mark_accepted(result.other_packages, notes),
         stale=stale,
     )
 
 
-def _marked(entries: Iterable[Entry], notes: Mapping[str, str]) -> tuple[Entry, ...]:
-    return tuple(differences.accept(entries, notes))
+def _mark_accepted(entries: Iterable[Entry], notes: Mapping[str, str]) -> tuple[Entry, ...]:
+    return tuple(differences.mark_accepted(entries, notes))

@@ -61,11 +61,11 @@ def list_framework(
 
 
 def list_trainings(
-    held: Iterable[Traced], lost: Iterable[NotTraced], same: Iterable[str], framework: str
+    traced: Iterable[Traced], lost: Iterable[NotTraced], same: Iterable[str], framework: str
 ) -> list[Entry]:
     """Return the trainings of a framework: compared, not compared, or without changed code."""
     return [
-        *(make_traced(training, framework) for training in held),
+        *(make_traced(training, framework) for training in traced),
         *(make_untraced(training, framework) for training in lost),
         *list_same_code(same, framework),
     ]
@@ -73,28 +73,28 @@ def list_trainings(
 
 def make_traced(traced: Traced, framework: str, entry_kind: str = model.TRAINING) -> Entry:
     """Return the entry of a training that ran on both versions."""
-    state, reason = _traced_state(traced)
+    state, reason = _state_of_training(traced)
     first = traced.comparison.first
     if first is not None and first.types and first.new is not None and not reason:
         reason = f"{model.OTHER_TYPES}: {first.types}, {first.new.place} in {first.new.function}"
-    parted = []
+    diverging = []
     if first is not None:
         # by how much, too: another divergence may begin at the same place
         places = [str(event.place) for event in (first.old, first.new) if event]
-        parted = [first.kind, first.part, f"{first.gap:.1g}", *places]
+        diverging = [first.kind, first.part, f"{first.gap:.1g}", *places]
     return Entry(
         kind=entry_kind,
         name=traced.name,
         framework=framework,
         state=state,
         reason=reason,
-        content=" ".join([state, reason, *parted]),
+        content=" ".join([state, reason, *diverging]),
     )
 
 
-def _traced_state(traced: Traced) -> tuple[str, str]:
+def _state_of_training(traced: Traced) -> tuple[str, str]:
     if traced.crash is not None:
-        return _crashed(traced.crash)
+        return _state_of_crash(traced.crash)
     if not traced.repeats:
         return model.NOT_COMPARED, "the training does not repeat itself, see its notes"
     # which of its branches were taken is said of each piece of code
@@ -103,14 +103,14 @@ def _traced_state(traced: Traced) -> tuple[str, str]:
     if traced.uncompared and traced.comparison.verdict != "diverged":
         return model.NOT_COMPARED, f"not compared: {'; '.join(traced.uncompared)}"
     if traced.comparison.trains_the_same and traced.comparison.first is not None:
-        return model.DIFFERS, explain.written(traced.comparison.first)
+        return model.DIFFERS, explain.describe_written_output(traced.comparison.first)
     if traced.comparison.not_compared:
-        return model.IN_PART, explain.beyond_rounding(traced.comparison)
+        return model.IN_PART, explain.describe_beyond_rounding(traced.comparison)
     states = {"equal": model.ONE_WAY, "close": model.CLOSE}
     return states.get(traced.comparison.verdict, model.DIFFERS), ""
 
 
-def _crashed(crash: Crash) -> tuple[str, str]:
+def _state_of_crash(crash: Crash) -> tuple[str, str]:
     return model.NEW_FAILS if crash.label == "new" else model.OLD_FAILED, str(crash)
 
 
@@ -120,7 +120,7 @@ def make_untraced(lost: NotTraced, framework: str, entry_kind: str = model.TRAIN
     where = " and the ".join(f"{label} version" for label in lost.reasons)
     state, reason = model.NEVER, f"on the {where}: {sentence}"
     if lost.crash is not None:
-        state, reason = _crashed(lost.crash)
+        state, reason = _state_of_crash(lost.crash)
     elif lost.supported.get("old") and not lost.supported.get("new"):
         state, reason = model.DIFFERS, f"the new version no longer offers it: {sentence}"
     elif not lost.supported.get("old"):
@@ -197,10 +197,13 @@ def list_details(
         )
         for d in details.changed
     ]  # fmt: skip
-    return [*changed, *(_not_probed(not_probed, framework) for not_probed in details.not_probed)]
+    return [
+        *changed,
+        *(_make_unprobed_entry(not_probed, framework) for not_probed in details.not_probed),
+    ]
 
 
-def _not_probed(missing: NotProbed, framework: str) -> Entry:
+def _make_unprobed_entry(missing: NotProbed, framework: str) -> Entry:
     return Entry(
         kind=model.DETAIL, name=f"{missing.id} [{missing.scope}]", framework=framework,
         state=model.CANNOT, reason=f"{missing.label}: {missing.text}", content=missing.text,
@@ -231,10 +234,10 @@ def list_defaults(
 
 def list_environments(comparisons: Iterable[EnvironmentComparison]) -> list[Entry]:
     """Return environments that were played on both versions."""
-    return [_environment(comparison) for comparison in comparisons]
+    return [_make_environment_entry(comparison) for comparison in comparisons]
 
 
-def _environment(comparison: EnvironmentComparison) -> Entry:
+def _make_environment_entry(comparison: EnvironmentComparison) -> Entry:
     state, reason = model.SAME, ""
     if comparison.missing:
         state, reason = model.CANNOT, f"{comparison.missing}: {comparison.note}"
@@ -260,11 +263,11 @@ _DOES_NOT = {
 
 def list_saved_files(files: Iterable[LoadedFile], framework: str) -> list[Entry]:
     """Return kinds of files that one version wrote and the other loaded."""
-    return [_saved(file, framework) for file in files]
+    return [_make_saved_file_entry(file, framework) for file in files]
 
 
-def _saved(file: LoadedFile, framework: str) -> Entry:
-    state, reason = _saved_state(file)
+def _make_saved_file_entry(file: LoadedFile, framework: str) -> Entry:
+    state, reason = _state_of_saved_file(file)
     gaps = ", ".join(dict.fromkeys(path.partition("[")[0] for path in file.unstable))
     notes = [f"not compared, as it does not repeat itself: {gaps}"] if gaps else []
     if file.played:
@@ -283,7 +286,7 @@ def _saved(file: LoadedFile, framework: str) -> Entry:
     )
 
 
-def _saved_state(file: LoadedFile) -> tuple[str, str]:
+def _state_of_saved_file(file: LoadedFile) -> tuple[str, str]:
     if file.unsupported:
         return model.NO_EFFECT, f"the old version does not offer it: {file.unsupported}"
     if file.own_error is not None:
@@ -307,7 +310,7 @@ def _saved_state(file: LoadedFile) -> tuple[str, str]:
 # -- code ------------------------------------------------------------------------------------------
 
 
-def evidence(
+def collect_evidence(
     checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
 ) -> Mapping[str, tuple[str, Culprits | None]]:
     """Return name of a training or a detail -> its state, and what makes it differ."""
@@ -328,14 +331,16 @@ def list_pieces(
     """Return pieces of code that differ, each in the state that its trainings leave it in.
 
     Args:
-        checks: see ``evidence``.
+        checks: see ``collect_evidence``.
         unnamed: functions that are gone, and that nothing of the new version names.
         known: what is outside of training.
     """
-    ran = {_name(execution.function) for execution in executions if execution.trainings}
+    executed_names = {_name(execution.function) for execution in executions if execution.trainings}
     # what can have no effect would only make the others look few
     names = [_name(x.function) for x in executions if x.function.how not in (WORDING, ADDED)]
-    reasons = outside_training.reasons([name for name in names if name not in unnamed], ran, known)
+    reasons = outside_training.find_reasons(
+        [name for name in names if name not in unnamed], executed_names, known
+    )
     # of a detail that differs, and whose probe executes one change alone, that is the change
     below: dict[str, list[Changed]] = {}
     for execution in executions:
@@ -344,7 +349,7 @@ def list_pieces(
                 below.setdefault(name, []).append(execution.function)
     found = []
     for execution in executions:
-        entry = _piece(execution, checks, unnamed, reasons, framework)
+        entry = _make_piece_entry(execution, checks, unnamed, reasons, framework)
         own = tuple(name for name, functions in below.items() if functions == [execution.function])
         if own and entry.state in (*model.INCOMPLETE, *model.EXECUTED_SAME):
             note = "no other change is executed by the probe of a detail that differs"
@@ -359,7 +364,7 @@ def _name(function: Changed) -> str:
     return f"{function.file} {function.name}"
 
 
-def without_public(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
+def merge_public_names(found: Iterable[Entry], public: Iterable[PublicChange]) -> list[Entry]:
     """Return the entries; pieces that are gone and public names count once."""
     gone = [change for change in public if change.kind in ("gone", "moved")]
 
@@ -397,7 +402,7 @@ def name_distributions(found: Iterable[Entry], parts: Mapping[str, str]) -> list
     ]
 
 
-def _piece(
+def _make_piece_entry(
     execution: PieceExecution,
     checks: Mapping[str, tuple[str, Culprits | None]],
     unnamed: Collection[str],
@@ -408,19 +413,19 @@ def _piece(
     trainings = () if function.how == WORDING else execution.trainings
     states = [_state_by(function, *checks[name]) for name in trainings if name in checks]
     all_culprits = [checks[name][1] for name in trainings if name in checks]
-    state, reason = model.executed(states, bool(execution.one_way)), ""
+    state, reason = model.state_of_executed(states, bool(execution.one_way)), ""
     by = trainings
     if state in (*model.EXECUTED_SAME, model.CLOSE) and execution.missed:
         state, reason = model.IN_PART if execution.share else model.NEVER, execution.missed
     elif state == model.NEVER:
-        state, reason, by = _not_executed(execution, unnamed, reasons)
+        state, reason, by = _state_of_unexecuted(execution, unnamed, reasons)
     elif state == model.IN_PART:
         reason = execution.missed or "the trainings that execute it are compared in part"
     elif state == model.NOT_COMPARED and model.NEW_FAILS in (
         checks[name][0] for name in trainings if name in checks
     ):
         reason = "executed only by trainings that end in an error on the new version"
-    state, reason = _by_calls(execution, state, reason)
+    state, reason = _apply_direct_calls(execution, state, reason)
     own = function.new or function.old
     assert own is not None
     notes = [f"line {branch.line}: {branch.summary}" for branch in execution.one_way]
@@ -435,7 +440,7 @@ def _piece(
         by=tuple(by),
         reason=reason,
         notes=() if state in model.WITHOUT_EFFECT else tuple(notes),
-        share=_share(execution) if state == model.IN_PART else 1.0,
+        share=_checked_share(execution) if state == model.IN_PART else 1.0,
         culprit=any(
             function in culprits.confirmed for culprits in all_culprits if culprits is not None
         ),
@@ -445,14 +450,14 @@ def _piece(
     )
 
 
-def _share(execution: PieceExecution) -> float:
+def _checked_share(execution: PieceExecution) -> float:
     """Return the share of its changed statements that counts as checked."""
     calls = execution.calls
     # if no changed argument reaches them, equal results are no evidence
     return 0.0 if calls is not None and calls.captured and not calls.touched else execution.share
 
 
-def _by_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
+def _apply_direct_calls(execution: PieceExecution, state: str, reason: str) -> tuple[str, str]:
     """Return the state with the result of direct calls, and the reason."""
     calls = execution.calls
     settled = (model.DIFFERS, model.LOGS, model.NEW_FAILS, *model.WITHOUT_EFFECT)
@@ -487,7 +492,7 @@ def _state_by(function: Changed | None, state: str, culprits: Culprits | None) -
     return model.NOT_COMPARED if state == model.NEW_FAILS else state
 
 
-def _not_executed(
+def _state_of_unexecuted(
     execution: PieceExecution, unnamed: Collection[str], reasons: Mapping[str, str]
 ) -> tuple[str, str, tuple[str, ...]]:
     function = execution.function
@@ -509,7 +514,7 @@ def _not_executed(
     return model.NEVER, "", ()
 
 
-def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
+def find_unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     """Return private functions and modules that are gone, and that the new version never mentions.
 
     A public one counts whoever names it, and a method whoever does: a user's code, or a base class
@@ -517,7 +522,7 @@ def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     """
     wanted: dict[str, list[str]] = {}
     for piece in pieces:
-        if piece.how == REMOVED and (simple := _private(piece)):
+        if piece.how == REMOVED and (simple := _private_name(piece)):
             wanted.setdefault(simple, []).append(_name(piece))
     for path in changed_functions.map_sources(folders).values():
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -526,7 +531,7 @@ def unnamed(pieces: Iterable[Changed], folders: Sequence[str]) -> set[str]:
     return {name for names in wanted.values() for name in names}
 
 
-def _private(piece: Changed) -> str:
+def _private_name(piece: Changed) -> str:
     """Return the simple name of a private module, or function or class of a module; or nothing."""
     name = piece.name.removeprefix(f"{BODY} ")
     if piece.name == MODULE:
@@ -552,7 +557,7 @@ def list_other_files(
     for file_ in inventory.files:
         by = tuple(name for name, files in used.items() if file_.file in files)
         states = [_state_by(None, *checks[name]) for name in by if name in checks]
-        state = model.executed(states, one_way=True)
+        state = model.state_of_executed(states, one_way=True)
         reason = file_.without_effect
         if reason:
             state, by = model.NO_EFFECT, ()
@@ -596,7 +601,7 @@ def list_metadata(inventory: Inventory, unused: Collection[str] = ()) -> list[En
             )
         )  # fmt: skip
     for row in inventory.requirements:
-        harmless = _harmless(row, inventory)
+        harmless = _explain_no_effect(row, inventory)
         state = model.NO_EFFECT if harmless else model.DIFFERS
         entries.append(
             Entry(
@@ -614,7 +619,7 @@ def _users(name: str, inventory: Inventory) -> tuple[str, ...]:
     return tuple(f"{model.NEEDED}{user}" for user in inventory.needed.get(name, ()))
 
 
-def _harmless(row: RequirementChange, inventory: Inventory) -> str:
+def _explain_no_effect(row: RequirementChange, inventory: Inventory) -> str:
     """Return why another declaration has no effect here; empty: it may have one."""
     if row.extra and row.extra not in inventory.extras:
         return f"extra {row.extra} is not part of this upgrade"
@@ -654,7 +659,7 @@ def list_packages(
         module = name.replace("-", "_")
         by = tuple(package for package, modules in imported.items() if module in modules)
         states = [_state_by(None, *checks[training]) for training in by if training in checks]
-        state = model.executed(states, one_way=True)
+        state = model.state_of_executed(states, one_way=True)
         reason = ""
         if name in inventory.lost or (old and not new):
             state = model.DIFFERS

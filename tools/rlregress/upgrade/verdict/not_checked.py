@@ -11,7 +11,7 @@ from rlregress.probing.trace_trainings import is_generated
 from rlregress.upgrade.upgrade_options import Options
 
 
-def sentences(
+def describe_unchecked(
     adapter: Adapter, options: Options, left_out: Sequence[str], trainings: Iterable[str]
 ) -> Iterator[str]:
     """Return sentences on what is not checked, one for each kind.

@@ -20,7 +20,7 @@ PHYSICS = frozenset({"gymnasium", "mujoco", "numpy"})
 _BELOW = PHYSICS | {"torch"}
 
 
-def unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> set[str]:
+def list_unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> set[str]:
     """Return the distributions that have nothing to do with any framework.
 
     They require neither a framework nor what one stands on, and no framework requires them.
@@ -29,23 +29,28 @@ def unrelated(names: Iterable[str], distributions: Iterable[Distributions]) -> s
         distributions: what is found on either version; what is found nowhere may be related.
     """
     framework_names = {
-        name for known_name in frameworks.names() for name in _own(frameworks.get(known_name))
+        name
+        for known_name in frameworks.names()
+        for name in _names_of_adapter(frameworks.get(known_name))
     } | _BELOW
     installed_names: set[str] = set()
     related: set[str] = set()
     for version_distributions in distributions:
-        required = closures.requirements_of(sorted(framework_names), version_distributions).keys()
+        required = closures.follow_requirements(
+            sorted(framework_names), version_distributions
+        ).keys()
         for name in set(names) & version_distributions.keys():
             installed_names.add(name)
             if (
                 name in required
-                or closures.requirements_of([name], version_distributions).keys() & framework_names
+                or closures.follow_requirements([name], version_distributions).keys()
+                & framework_names
             ):
                 related.add(name)
     return installed_names - related
 
 
-def _pins(version: RequestedVersion) -> dict[str, str]:
+def _pins_by_name(version: RequestedVersion) -> dict[str, str]:
     return {str(canonicalize_name(Requirement(row).name)): row for row in version.requirements}
 
 
@@ -55,7 +60,7 @@ def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
     All that are pinned if none is, except of two lock files. What a version does not pin is on it
     as it is installed.
     """
-    old_pins, new_pins = _pins(old), _pins(new)
+    old_pins, new_pins = _pins_by_name(old), _pins_by_name(new)
     names = frozenset(old_pins) | frozenset(new_pins)
     if any(version.tree or version.environment for version in (old, new)):
         return frozenset(name for name in names if old_pins.get(name) != new_pins.get(name))
@@ -65,7 +70,7 @@ def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
             return pins[name]
         installed_version = installed.version(name)
         return (
-            f"{name}=={installed.public(installed_version)} {installed.why_no_release(name)}"
+            f"{name}=={installed.public(installed_version)} {installed.explain_no_release(name)}"
             if installed_version
             else ""
         )
@@ -74,7 +79,7 @@ def packages(old: RequestedVersion, new: RequestedVersion) -> frozenset[str]:
     return differing if differing or (old.lock and new.lock) else names
 
 
-def _own(adapter: Adapter) -> set[str]:
+def _names_of_adapter(adapter: Adapter) -> set[str]:
     named = {*adapter.framework.packages, *adapter.framework.modules} - {"torch"}
     return {str(canonicalize_name(name)) for name in named}
 
@@ -114,7 +119,8 @@ def adapters(
     concerned = [
         adapter
         for adapter in all_adapters
-        if _own(adapter) & pinned or any(_has(adapter, version) for version in (old, new))
+        if _names_of_adapter(adapter) & pinned
+        or any(_has(adapter, version) for version in (old, new))
     ]
     if named:
         named_adapters = [frameworks.get(name) for name in named]
@@ -132,7 +138,9 @@ def adapters(
         return concerned
     if pinned & _BELOW:
         owners = [
-            adapter for adapter in all_adapters if _own(adapter) & (old.packages | new.packages)
+            adapter
+            for adapter in all_adapters
+            if _names_of_adapter(adapter) & (old.packages | new.packages)
         ]
         return owners or frameworks.installed()
     if concerned or (old.lock and new.lock):
@@ -155,7 +163,7 @@ def adapters(
     )
 
 
-def imports(
+def list_importable(
     old: RequestedVersion, new: RequestedVersion, pinned: frozenset[str]
 ) -> dict[str, list[str]]:
     """Return the differing packages that a script may import: ``distributions``, and those in

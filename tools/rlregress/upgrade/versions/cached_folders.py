@@ -27,10 +27,10 @@ __all__ = [
     "READY",
     "Say",
     "cache",
-    "check",
     "locked",
     "make_once",
     "read_ready_record",
+    "require_writable_cache",
     "scratch",
     "silent",
 ]
@@ -44,7 +44,7 @@ def silent(_: str) -> None:
     """Say nothing."""
 
 
-def check() -> None:
+def require_writable_cache() -> None:
     """Raise UserError unless the cache can be written: before anything is measured for it."""
     try:
         # where there is none yet, none is made
@@ -103,10 +103,10 @@ def scratch(kind: str) -> Iterator[Path]:
 def read_ready_record(folder: Path) -> dict[str, Any] | None:
     """Return the record of a finished folder, or None if it is missing or not finished."""
     try:
-        noted: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads((folder / READY).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return noted
+    return record
 
 
 def make_once(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = silent) -> bool:
@@ -124,9 +124,9 @@ def make_once(folder: Path, make: Callable[[Path], dict[str, Any]], say: Say = s
             shutil.rmtree(stale, ignore_errors=True)
         target = Path(mkdtemp(prefix=prefix, dir=folder.parent))
         try:
-            noted = make(target)
+            record = make(target)
             target.chmod(0o755)
-            (target / READY).write_text(json.dumps(noted), encoding="utf-8")
+            (target / READY).write_text(json.dumps(record), encoding="utf-8")
             os.replace(target, folder)
         except OSError as error:
             raise UserError(f"{folder} cannot be made: {error}") from None

@@ -40,7 +40,7 @@ class Absent:
     needed: tuple[str, ...] = ()
 
 
-def on_path(runtime: Runtime) -> Distributions:
+def find_distributions(runtime: Runtime) -> Distributions:
     """Return canonical name -> the distribution that a version finds."""
     found = dict(interpreters.distributions(runtime.python))
     for path in reversed(runtime.paths):
@@ -50,12 +50,12 @@ def on_path(runtime: Runtime) -> Distributions:
 
 def versions_on(runtime: Runtime) -> dict[str, str]:
     """Return name -> version of everything on a version that is not hidden, "python" included."""
-    versions = distribution_metadata.versions(on_path(runtime))
+    versions = distribution_metadata.versions(find_distributions(runtime))
     shown = {name: version for name, version in versions.items() if name not in runtime.hidden}
     return {"python": interpreters.python_of(runtime), **shown}
 
 
-def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
+def follow_requirements(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
     """Return the installed distributions that requirements bring: canonical name -> what requires
     it.
 
@@ -74,7 +74,8 @@ def requirements_of(roots: Iterable[str], distributions: Distributions) -> dict[
             if (name, extra) not in read:
                 read.add((name, extra))
                 waiting += [
-                    (r, name) for r in distribution_metadata.required(distributions[name], extra)
+                    (r, name)
+                    for r in distribution_metadata.list_requirements(distributions[name], extra)
                 ]
     return users
 
@@ -96,18 +97,18 @@ def find_absent(
         lend: distributions that stay, with all that they require.
     """
     own_distributions, other_distributions = distributions
-    users = requirements_of(other_requirements, other_distributions)
+    users = follow_requirements(other_requirements, other_distributions)
     lone = (
-        users.keys() - requirements_of(own, own_distributions).keys()
+        users.keys() - follow_requirements(own, own_distributions).keys()
     ) & own_distributions.keys()
-    lone = {name for name in lone if not _from_a_folder(own_distributions[name])}
-    needed = lone & requirements_of(suite, own_distributions).keys()
-    gone = lone - needed - requirements_of(lend, own_distributions).keys()
+    lone = {name for name in lone if not _is_from_folder(own_distributions[name])}
+    needed = lone & follow_requirements(suite, own_distributions).keys()
+    gone = lone - needed - follow_requirements(lend, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),
         below=tuple(sorted(gone - direct)),
-        modules=tuple(sorted(_modules(gone, own_distributions))) if gone else (),
+        modules=tuple(sorted(_list_own_modules(gone, own_distributions))) if gone else (),
         users=tuple(
             sorted(
                 {user for name in direct for user in users[name] - gone} & own_distributions.keys()
@@ -128,26 +129,26 @@ def check_lent(lend: Sequence[str], distributions: Iterable[Distributions]) -> N
             )
 
 
-def _from_a_folder(distribution: importlib.metadata.Distribution) -> bool:
+def _is_from_folder(distribution: importlib.metadata.Distribution) -> bool:
     """Return whether it is a user's own, on both versions as it is."""
     return bool(distribution.read_text("direct_url.json"))
 
 
-def _modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
+def _list_own_modules(gone: Iterable[str], distributions: Distributions) -> set[str]:
     """Return the highest dotted names that come from these distributions alone."""
     names = set(gone)
-    own = {module for name in names for module in _dotted(distributions[name])}
+    own = {module for name in names for module in _list_module_names(distributions[name])}
     # parsing what all others install takes a second: most have no file below the same names
     top = "|".join(re.escape(module) for module in own if "." not in module)
     below = re.compile(rf"^\"?(?:{top})[/.]", re.MULTILINE)
     for distribution in (d for name, d in distributions.items() if name not in names):
         record = distribution.read_text("RECORD")
         if not record or below.search(record):
-            own -= _dotted(distribution)
+            own -= _list_module_names(distribution)
     return {module for module in own if module.rpartition(".")[0] not in own}
 
 
-def _dotted(distribution: importlib.metadata.Distribution) -> set[str]:
+def _list_module_names(distribution: importlib.metadata.Distribution) -> set[str]:
     """Return the modules of a distribution and the packages above them."""
     dotted: set[str] = set()
     for file in distribution.files or ():

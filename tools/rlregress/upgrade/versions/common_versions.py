@@ -24,7 +24,7 @@ from rlregress.upgrade.versions.version_resolution import Problem, Resolved
 _FORMAT = 2
 
 
-def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
+def resolve_both(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[str, Resolved]:
     """Return the packages of old and new: stored ones if they still hold, or new ones.
 
     Raises:
@@ -33,7 +33,7 @@ def resolve(problems: Mapping[str, Problem], say: cached_folders.Say) -> dict[st
     inputs = {label: asdict(x) for label, x in problems.items()}
     text = json.dumps([_FORMAT, inputs], default=sorted)
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    tags = "-".join(sorted({interpreters.tag(x.python) for x in problems.values()}))
+    tags = "-".join(sorted({interpreters.installation_tag(x.python) for x in problems.values()}))
     path = cached_folders.cache() / "resolutions" / f"{tags}-{digest}.json"
     try:
         stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -64,40 +64,40 @@ def resolve_together(
     """
     with ThreadPoolExecutor() as pool:
         answers = pool.map(
-            lambda problem: version_resolution.resolve(problem, say), by_version.values()
+            lambda problem: version_resolution.resolve_version(problem, say), by_version.values()
         )
         solved = dict(zip(by_version, answers, strict=True))
     resolved = {label: version for label, (_, version) in solved.items()}
     if len(resolved) < 2:
         return resolved
     problems = [problem for problem, _ in solved.values()]
-    separate = _pinned_apart(*by_version.values())
+    separate = _list_packages_pinned_apart(*by_version.values())
     preferred: dict[str, str] = {}
     while older := {
         name: version
-        for name, version in _older_versions(*resolved.values()).items()
+        for name, version in _choose_older_versions(*resolved.values()).items()
         if name not in {*separate, *preferred}
     }:
         preferred |= older
         with ThreadPoolExecutor() as pool:
-            solutions = [*pool.map(Problem.solved, problems, [preferred] * len(problems))]
+            solutions = [*pool.map(Problem.solve, problems, [preferred] * len(problems))]
         resolved = dict(zip(resolved, solutions, strict=True))
-    return _join(by_version, resolved)
+    return _share_packages(by_version, resolved)
 
 
-def _pinned_apart(old: Problem, new: Problem) -> set[str]:
+def _list_packages_pinned_apart(old: Problem, new: Problem) -> set[str]:
     """Return packages that the user pins, and those that the two stacks pin differently."""
-    users = version_resolution.versions([*old.pins, *new.pins]).keys()
+    users = version_resolution.versions_by_name([*old.pins, *new.pins]).keys()
     rows = new.pinned_versions
     # below two environments of their own, torch may be common as well
     torch = () if old.complete and new.complete else ("torch",)
     return {*torch, *users, *(n for n, v in old.pinned_versions.items() if rows.get(n, v) != v)}
 
 
-def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
+def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     """Return the older version of each package that old and new have in different versions."""
     versions, new_versions = (
-        version_resolution.versions(version.rows.values()) for version in (old, new)
+        version_resolution.versions_by_name(version.rows.values()) for version in (old, new)
     )
     older = {}
     for name in versions.keys() & new_versions.keys():
@@ -109,19 +109,23 @@ def _older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
     return older
 
 
-def _join(problems: Mapping[str, Problem], resolved: dict[str, Resolved]) -> dict[str, Resolved]:
+def _share_packages(
+    problems: Mapping[str, Problem], resolved: dict[str, Resolved]
+) -> dict[str, Resolved]:
     """Give each version what only the other needs, and a note of packages that still differ."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]
-    users = version_resolution.versions(pins).keys()
+    users = version_resolution.versions_by_name(pins).keys()
     if not any(problem.complete for problem in problems.values()):
         shared = {**new.rows, **old.rows}
         shared = {name: row for name, row in shared.items() if name not in users}
         old = replace(old, rows={**shared, **old.rows})
         new = replace(new, rows={**shared, **new.rows})
-    differing = sorted(_older_versions(old, new).keys() - users)
+    differing = sorted(_choose_older_versions(old, new).keys() - users)
     if differing:
-        versions = [version_resolution.versions(version.rows.values()) for version in (old, new)]
+        versions = [
+            version_resolution.versions_by_name(version.rows.values()) for version in (old, new)
+        ]
         words = ", ".join(f"{n} ({versions[0][n]} and {versions[1][n]})" for n in differing)
         note = f"old and new differ in {words}: no one version fits both"
         old, new = (replace(version, notes=(*version.notes, note)) for version in (old, new))

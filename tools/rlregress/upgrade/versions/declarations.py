@@ -65,12 +65,12 @@ def read_declarations(distribution: importlib.metadata.Distribution) -> Declared
         if "Name" not in facts:
             raise ValueError("there is no row 'Name:'")
     except _DAMAGED as error:
-        return _declared(dict.fromkeys(_FIELDS, _Unread(f"METADATA cannot be read: {error}")))
-    return _declared(
+        return _make_declared(dict.fromkeys(_FIELDS, _Unread(f"METADATA cannot be read: {error}")))
+    return _make_declared(
         {
             "version": distribution.version,
             REQUIRES: [
-                str(distribution_metadata.readable(row) or row)
+                str(distribution_metadata.parse_requirement(row) or row)
                 for row in distribution.requires or ()
             ],
             PYTHON: ",".join(facts.get_all("Requires-Python") or ()),
@@ -87,7 +87,11 @@ def read_declarations_of_tree(folder: Path) -> Declared:
     """
     fields: dict[str, Any] = {}
     # setuptools reads them in the other order: the first that declares a field decides
-    for name, read in (("setup.py", _setup), ("setup.cfg", _cfg), ("pyproject.toml", _pyproject)):
+    for name, read in (
+        ("setup.py", _read_setup_py),
+        ("setup.cfg", _read_setup_cfg),
+        ("pyproject.toml", _read_pyproject),
+    ):
         if (folder / name).is_file():
             try:
                 fields |= read((folder / name).read_text(encoding="utf-8"))
@@ -98,18 +102,18 @@ def read_declarations_of_tree(folder: Path) -> Declared:
         fields = dict.fromkeys(_FIELDS, nothing)
     for name in fields.get("dynamic", ()):
         fields.setdefault(name, _Unread(f"the build decides on {name}, as pyproject.toml states"))
-    return _declared(fields)
+    return _make_declared(fields)
 
 
-def _declared(fields: Mapping[str, Any]) -> Declared:
+def _make_declared(fields: Mapping[str, Any]) -> Declared:
     """Return the declaration in values that may be damaged."""
     read: dict[str, Any] = {REQUIRES: [], EXTRAS: {}}
     unread = {}
     readers: dict[str, Callable[[Any], Any]] = {
-        REQUIRES: lambda rows: [_requirement(row) for row in _rows(rows)],
+        REQUIRES: lambda rows: [_parse_requirement(row) for row in _split_rows(rows)],
         PYTHON: SpecifierSet,
-        EXTRAS: _extras,
-        ENTRY_POINTS: _entry_points,
+        EXTRAS: _parse_extras,
+        ENTRY_POINTS: _parse_entry_points,
     }
     for name, reader in readers.items():
         value = fields.get(name) or ""
@@ -130,7 +134,7 @@ def _declared(fields: Mapping[str, Any]) -> Declared:
     )
 
 
-def _requirement(row: str) -> Requirement:
+def _parse_requirement(row: str) -> Requirement:
     """Return a requirement; ValueError also for a marker that no interpreter can decide."""
     requirement = Requirement(row)
     if requirement.marker is not None:
@@ -138,13 +142,13 @@ def _requirement(row: str) -> Requirement:
     return requirement
 
 
-def _extras(declared_extras: Mapping[str, Any]) -> dict[str, list[Requirement]]:
+def _parse_extras(declared_extras: Mapping[str, Any]) -> dict[str, list[Requirement]]:
     extras: dict[str, list[Requirement]] = {}
     for key, rows in declared_extras.items():
         # setup.py may put a marker behind the name of an extra: "test:python_version<'3.9'"
         name, _, condition = key.partition(":")
         name = str(canonicalize_name(name))
-        for requirement in map(_requirement, _rows(rows)):
+        for requirement in map(_parse_requirement, _split_rows(rows)):
             conditions = [str(requirement.marker or ""), condition, name and f"extra == '{name}'"]
             text = " and ".join(f"({condition})" for condition in conditions if condition)
             requirement.marker = Marker(text) if text else None
@@ -153,18 +157,18 @@ def _extras(declared_extras: Mapping[str, Any]) -> dict[str, list[Requirement]]:
     return extras
 
 
-def _entry_points(groups: Mapping[str, Any]) -> dict[str, str]:
+def _parse_entry_points(groups: Mapping[str, Any]) -> dict[str, str]:
     points: dict[str, str] = {}
     for group, entries in groups.items():
         if not isinstance(entries, dict):
-            entries = dict(row.split("=", 1) for row in _rows(entries))
+            entries = dict(row.split("=", 1) for row in _split_rows(entries))
         points |= {
             f"{name.strip()} of {group}": str(target).strip() for name, target in entries.items()
         }
     return points
 
 
-def _rows(declared_rows: Any) -> list[str]:
+def _split_rows(declared_rows: Any) -> list[str]:
     lines = declared_rows.splitlines() if isinstance(declared_rows, str) else declared_rows
     return [line.strip() for line in lines if line.strip() and not line.strip().startswith("#")]
 
@@ -172,7 +176,7 @@ def _rows(declared_rows: Any) -> list[str]:
 # -- the files of a working tree -------------------------------------------------------------------
 
 
-def _pyproject(text: str) -> dict[str, Any]:
+def _read_pyproject(text: str) -> dict[str, Any]:
     parsed = tomllib.loads(text)
     tools, project = parsed.get("tool", {}), parsed.get("project")
     if project is None:
@@ -197,7 +201,7 @@ def _pyproject(text: str) -> dict[str, Any]:
     return {**fields, "dynamic": tuple(dynamic.values())}
 
 
-def _cfg(text: str) -> dict[str, Any]:
+def _read_setup_cfg(text: str) -> dict[str, Any]:
     parser = configparser.ConfigParser(interpolation=None)
     parser.read_string(text)
     version = parser.get("metadata", "version", fallback="")
@@ -212,9 +216,9 @@ def _cfg(text: str) -> dict[str, Any]:
     return fields
 
 
-def _setup(text: str) -> dict[str, Any]:
+def _read_setup_py(text: str) -> dict[str, Any]:
     module = ast.parse(text)
-    names = _constants(module)
+    names = _find_constants(module)
     fields: dict[str, Any] = {}
     for call in ast.walk(module):
         if not isinstance(call, ast.Call) or ast.unparse(call.func).split(".")[-1] != "setup":
@@ -225,7 +229,7 @@ def _setup(text: str) -> dict[str, Any]:
                 fields = {**dict.fromkeys(_FIELDS, why), **fields}
             elif argument.arg in ("version", *_FIELDS):
                 try:
-                    fields[argument.arg] = _literal(argument.value, names)
+                    fields[argument.arg] = _read_literal(argument.value, names)
                 except ValueError as error:
                     fields[argument.arg] = _Unread(
                         f"setup.py:{error}: {argument.arg} is no literal"
@@ -233,7 +237,7 @@ def _setup(text: str) -> dict[str, Any]:
     return fields
 
 
-def _constants(module: ast.Module) -> dict[str, ast.expr]:
+def _find_constants(module: ast.Module) -> dict[str, ast.expr]:
     """Return the values of names of a module that are bound once and then only read."""
     inside = {child: node for node in ast.walk(module) for child in ast.iter_child_nodes(node)}
     used = [(node, inside[node]) for node in ast.walk(module) if isinstance(node, ast.Name)]
@@ -250,7 +254,7 @@ def _constants(module: ast.Module) -> dict[str, ast.expr]:
     }
 
 
-def _literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
+def _read_literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
     """Return the value of a literal, of a name that is bound once to one, or of a sum of such.
 
     Raises:
@@ -260,12 +264,12 @@ def _literal(node: ast.expr | None, names: Mapping[str, ast.expr]) -> Any:
         case ast.Constant():
             return node.value
         case ast.List() | ast.Tuple():
-            return [_literal(element, names) for element in node.elts]
+            return [_read_literal(element, names) for element in node.elts]
         case ast.Dict() if all(node.keys):
             pairs = zip(node.keys, node.values, strict=True)
-            return {_literal(key, names): _literal(value, names) for key, value in pairs}
+            return {_read_literal(key, names): _read_literal(value, names) for key, value in pairs}
         case ast.BinOp(op=ast.Add()):
-            return _literal(node.left, names) + _literal(node.right, names)
+            return _read_literal(node.left, names) + _read_literal(node.right, names)
         case ast.Name() if node.id in names:
-            return _literal(names[node.id], names)
+            return _read_literal(names[node.id], names)
     raise ValueError(str(getattr(node, "lineno", "")))

@@ -12,11 +12,11 @@ from packaging.utils import canonicalize_name
 from rlregress import frameworks, suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
-from rlregress.model.extra_packages import ON_SIDES
+from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.upgrade.versions import distribution_metadata, installed
 
 ESSENTIAL = ("numpy", "scipy", "gymnasium[mujoco]", "filelock", "packaging")
-_EXTRAS = (*ON_SIDES, "plots")
+_EXTRAS = (*IN_BOTH_VERSIONS, "plots")
 #: what resolves, compares and reports, and runs on no version.
 _ON_NO_SIDE = {"uv", "matplotlib", "jinja2", "markupsafe", "tomli-w", "griffelib"}
 
@@ -50,7 +50,9 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
     rows = {
         str(requirement)
         for name in names - {"torch", "rlregress"}
-        for requirement in distribution_metadata.required(importlib.metadata.distribution(name))
+        for requirement in distribution_metadata.list_requirements(
+            importlib.metadata.distribution(name)
+        )
         if canonicalize_name(requirement.name) not in pinned | names
         # scripts that are never imported as a package ask for much that nobody misses
         and distribution_metadata.admits(
@@ -61,7 +63,7 @@ def list_requirements_of_fixed(names: frozenset[str], pinned: frozenset[str]) ->
     return sorted(rows)
 
 
-def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
+def list_suite_requirements(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     """Return the requirements of this library, without pinned packages and frameworks."""
     all_adapters = [frameworks.get(name) for name in frameworks.names()]
     excluded = {
@@ -72,7 +74,9 @@ def own(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
     # what makes versions is not needed on one
     excluded |= {canonicalize_name("uv")}
     return sorted(
-        row for row in _declared() if canonicalize_name(Requirement(row).name) not in excluded
+        row
+        for row in _read_declared_requirements()
+        if canonicalize_name(Requirement(row).name) not in excluded
     )
 
 
@@ -87,7 +91,11 @@ def list_needed_on_another_python(pinned: frozenset[str]) -> list[str]:
 
 def list_measuring_packages(adapters: Sequence[Adapter]) -> list[str]:
     """Return the packages that this library traces, probes and tests with; no framework."""
-    return [row for row in own(adapters, frozenset()) if Requirement(row).name not in _ON_NO_SIDE]
+    return [
+        row
+        for row in list_suite_requirements(adapters, frozenset())
+        if Requirement(row).name not in _ON_NO_SIDE
+    ]
 
 
 def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str]) -> list[str]:
@@ -97,7 +105,7 @@ def list_framework_packages(adapters: Sequence[Adapter], pinned: frozenset[str])
     return sorted(name for name in names - {"torch"} if installed.version(name) is not None)
 
 
-def _declared() -> list[str]:
+def _read_declared_requirements() -> list[str]:
     try:
         text = (suite.root() / "pyproject.toml").read_text(encoding="utf-8")
         project = tomllib.loads(text)["project"]
@@ -113,10 +121,10 @@ def _declared() -> list[str]:
 
 
 def _is_installed(row: str) -> bool:
-    return all(installed.version(name) is not None for name in _names(row))
+    return all(installed.version(name) is not None for name in _list_packages_of_row(row))
 
 
-def _names(row: str) -> list[str]:
+def _list_packages_of_row(row: str) -> list[str]:
     """The packages of a row, those of its extras included: of gymnasium[mujoco] mujoco, too."""
     requirement = Requirement(row)
     return [requirement.name, *requirement.extras]

@@ -37,12 +37,12 @@ def by_name(
 
 def name_of(distribution: importlib.metadata.Distribution) -> str:
     """Return the canonical name; empty if the distribution has none."""
-    return str(canonicalize_name(_headers(distribution)["Name"] or ""))
+    return str(canonicalize_name(_read_headers(distribution)["Name"] or ""))
 
 
 def version_of(distribution: importlib.metadata.Distribution) -> str:
     """Return the version as the distribution writes it."""
-    return str(_headers(distribution)["Version"])
+    return str(_read_headers(distribution)["Version"])
 
 
 def versions(distributions: Distributions) -> dict[str, str]:
@@ -54,21 +54,21 @@ def versions(distributions: Distributions) -> dict[str, str]:
 _read: WeakKeyDictionary[importlib.metadata.Distribution, Message] = WeakKeyDictionary()
 
 
-def _headers(distribution: importlib.metadata.Distribution) -> Message:
+def _read_headers(distribution: importlib.metadata.Distribution) -> Message:
     # importlib parses the description, too, and again whenever it is asked
     if distribution not in _read:
         files = ("METADATA", "PKG-INFO", "")
         text = next((text for file in files if (text := distribution.read_text(file))), "")
-        _read[distribution] = _parsed(text.partition("\n\n")[0])
+        _read[distribution] = _parse_headers(text.partition("\n\n")[0])
     return _read[distribution]
 
 
 @functools.cache
-def _parsed(text: str) -> Message:
+def _parse_headers(text: str) -> Message:
     return HeaderParser().parsestr(text)
 
 
-def readable(row: str) -> Requirement | None:
+def parse_requirement(row: str) -> Requirement | None:
     """Parse a requirement, also with a stray dot as in ``>=3.``; None: it cannot be read."""
     for text in (row, re.sub(r"(?<=\d)\.(?=[\s,;)]|$)", "", row)):
         try:
@@ -78,20 +78,20 @@ def readable(row: str) -> Requirement | None:
     return None
 
 
-def required(
+def list_requirements(
     distribution: importlib.metadata.Distribution, extra: str = ""
 ) -> tuple[Requirement, ...]:
     """Return the requirements that apply to this interpreter, without extras or with one."""
-    rows: Sequence[str] = _headers(distribution).get_all("Requires-Dist") or ()
+    rows: Sequence[str] = _read_headers(distribution).get_all("Requires-Dist") or ()
     if not rows and distribution.read_text("requires.txt"):
         rows = distribution.requires or ()
-    return _holding(tuple(rows), extra)
+    return _select_applicable(tuple(rows), extra)
 
 
 @functools.cache
-def _holding(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
+def _select_applicable(rows: tuple[str, ...], extra: str) -> tuple[Requirement, ...]:
     # the readable ones whose markers hold; these are then gone
-    requirements = [r for r in map(readable, rows) if r is not None]
+    requirements = [r for r in map(parse_requirement, rows) if r is not None]
     applicable = [
         r for r in requirements if r.marker is None or r.marker.evaluate({"extra": extra})
     ]

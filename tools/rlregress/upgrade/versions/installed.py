@@ -27,7 +27,7 @@ def public(version_: str) -> str:
 
 
 @cache
-def why_no_release(package: str) -> str:
+def explain_no_release(package: str) -> str:
     """Return why an installed package is not the release of its version; empty: it is.
 
     That is a Python file that is not as its installer wrote it, or a source that is a folder or a
@@ -55,7 +55,7 @@ def why_no_release(package: str) -> str:
 
 def is_release(row: str) -> bool:
     """Return whether a pinned requirement is installed, file by file."""
-    return holds(row) and not why_no_release(str(canonicalize_name(Requirement(row).name)))
+    return holds(row) and not explain_no_release(str(canonicalize_name(Requirement(row).name)))
 
 
 def holds(row: str) -> bool:

@@ -44,7 +44,7 @@ class Unreadable(UserError):
         self.row = row
 
 
-def executable() -> str:
+def find_uv() -> str:
     """Return the path of uv: of this environment, or another that its package finds."""
     try:
         return uv.find_uv_bin()
@@ -79,7 +79,7 @@ _ASKING = threading.Lock()
 
 
 @functools.cache
-def _as_pip(python: str = "") -> dict[str, str]:
+def _read_pip_configuration(python: str = "") -> dict[str, str]:
     """Return the variables that make uv use the package indexes of pip's configuration.
 
     Args:
@@ -104,10 +104,10 @@ def _as_pip(python: str = "") -> dict[str, str]:
     return variables
 
 
-def _environment(python: str = "") -> dict[str, str]:
+def _make_variables(python: str = "") -> dict[str, str]:
     variables = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     with _ASKING:
-        configured = _as_pip(python)
+        configured = _read_pip_configuration(python)
     # where uv is told of an index itself, pip's are others
     own = _INDEXES if _INDEXES & variables.keys() else set()
     for key, value in configured.items():
@@ -133,25 +133,25 @@ def run(arguments: Sequence[str], requested: str, also: Mapping[str, str] | None
         Unreadable: the metadata of a package is not what the format allows.
     """
     python = arguments[arguments.index("--python") + 1] if "--python" in arguments else ""
-    variables = {**_environment("" if python == sys.executable else python), **(also or {})}
-    completed = _called(arguments, variables)
-    if completed.returncode and _unreachable(completed.stderr):
-        completed = _called(["--offline", *arguments], variables)
+    variables = {**_make_variables("" if python == sys.executable else python), **(also or {})}
+    completed = _call_uv(arguments, variables)
+    if completed.returncode and _says_unreachable(completed.stderr):
+        completed = _call_uv(["--offline", *arguments], variables)
     if completed.returncode:
-        raise failure(completed.stderr, requested)
+        raise describe_failure(completed.stderr, requested)
     return completed.stdout
 
 
-def _called(
+def _call_uv(
     arguments: Sequence[str], variables: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     cached_folders.cache().mkdir(parents=True, exist_ok=True)
     # away from what the settings of a project say
     folder = cached_folders.cache()
-    command = [executable(), "--quiet", *arguments]
+    command = [find_uv(), "--quiet", *arguments]
     if arguments[0] == "pip" and variables.get(_NO_INDEX):
         command.append("--no-index")
-    return child_processes.call(command, variables, folder)
+    return child_processes.run_command(command, variables, folder)
 
 
 def list_versions(package: str, python: str = "") -> list[str]:
@@ -169,20 +169,20 @@ def list_versions(package: str, python: str = "") -> list[str]:
 
 def index() -> str:
     """The address of the package index."""
-    return _environment().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
+    return _make_variables().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
 
 
 _UNREACHABLE = ("Failed to fetch", "error sending request", "network was disabled", "dns error")
 
 
-def _unreachable(sentence: str) -> bool:
+def _says_unreachable(sentence: str) -> bool:
     return any(sign in sentence for sign in _UNREACHABLE)
 
 
-def failure(sentence: str, requested: str) -> UserError:
+def describe_failure(sentence: str, requested: str) -> UserError:
     """Describe a complaint of uv in one sentence."""
     advice = "what was made before is kept"
-    if _unreachable(sentence):
+    if _says_unreachable(sentence):
         return Unreachable(
             f"'{requested}' could not be installed: the package index cannot be reached and not "
             "all "
@@ -195,7 +195,7 @@ def failure(sentence: str, requested: str) -> UserError:
         return Unreadable(broken.group(1))
     none = re.search(r"[Bb]ecause there is no version of (\S+==\S+)", sentence)
     if none is not None:
-        return UserError(f"there is no {none.group(1)}; {_published(none.group(1))}")
+        return UserError(f"there is no {none.group(1)}; {_describe_published(none.group(1))}")
     nobody = re.search(
         r"[Bb]ecause (\S+) was not found in the p(?:ackage registry|rovided package locations)",
         sentence,
@@ -208,13 +208,13 @@ def failure(sentence: str, requested: str) -> UserError:
     built = re.search(r"no wheels with a matching Python[^\n]*you require (\S+==[^\s,]+)", sentence)
     if built is not None:
         return UserError(
-            f"{built.group(1)} has no build for this Python; {_published(built.group(1))}"
+            f"{built.group(1)} has no build for this Python; {_describe_published(built.group(1))}"
         )
     unbuilt = re.search(r"Failed to (?:download and )?build `(\S+)`", sentence)
     if unbuilt is not None:
         return UserError(
             f"{unbuilt.group(1)} is published for this Python as source only, which cannot be "
-            f"built here; {_published(unbuilt.group(1))}"
+            f"built here; {_describe_published(unbuilt.group(1))}"
         )
     causes = [line.strip() for line in sentence.splitlines() if line.strip()]
     because = " ".join(causes).partition("cause: ")[2].partition(" hint: ")[0]
@@ -226,7 +226,7 @@ def failure(sentence: str, requested: str) -> UserError:
     return UserError(f"'{requested}' could not be installed: {why}")
 
 
-def _published(row: str) -> str:
+def _describe_published(row: str) -> str:
     """Describe the published versions of a package that are nearest to the requested one."""
     requirement = Requirement(row)
     texts = list_versions(requirement.name)

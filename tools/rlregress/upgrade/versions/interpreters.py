@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rlregress.errors import UserError
-from rlregress.trace.child_processes import last_words
+from rlregress.trace.child_processes import last_message
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.versions import distribution_metadata, installer
 from rlregress.upgrade.versions.distribution_metadata import Distributions
@@ -48,7 +48,7 @@ def find(text: str) -> str:
     if path == sys.executable:
         return ""
     try:
-        numbers, full, *_ = _facts(path)
+        numbers, full, *_ = _ask_interpreter(path)
     except UserError as error:
         raise UserError(f"--python is '{text}': {error}; {expected}") from None
     if tuple(numbers) < _OLDEST:
@@ -57,7 +57,7 @@ def find(text: str) -> str:
 
 
 @functools.cache
-def _facts(python: str) -> tuple[list[int], str, str, list[str]]:
+def _ask_interpreter(python: str) -> tuple[list[int], str, str, list[str]]:
     """Return the version as two numbers and in whole, the tag of bytecode, and the path."""
     try:
         completed = subprocess.run(
@@ -70,36 +70,36 @@ def _facts(python: str) -> tuple[list[int], str, str, list[str]]:
         if f"{full}.".split(".")[:2] != list(map(str, numbers)):
             raise ValueError
     except (ValueError, TypeError):
-        why = last_words(completed.stderr) or "it does not answer as one"
+        why = last_message(completed.stderr) or "it does not answer as one"
         raise UserError(f"{python} cannot be used as Python: {why}") from None
     return numbers, full, tag or full, path
 
 
-def tag(python: str = "") -> str:
+def installation_tag(python: str = "") -> str:
     """Return a name that tells installations for different interpreters apart."""
     if not python:
         return sys.implementation.cache_tag or "python"
-    _, full, of_bytecode, _ = _facts(python)
+    _, full, of_bytecode, _ = _ask_interpreter(python)
     return f"{of_bytecode}-{full}"
 
 
 def version(python: str) -> str:
     """The version of another interpreter, as two numbers; empty: it is the one that runs this."""
-    return ".".join(map(str, _facts(python)[0])) if python else ""
+    return ".".join(map(str, _ask_interpreter(python)[0])) if python else ""
 
 
 def markers(python: str) -> Mapping[str, str]:
     """Return the values of requirement markers for another interpreter."""
     if not python:
         return {}
-    return {"python_version": version(python), "python_full_version": _facts(python)[1]}
+    return {"python_version": version(python), "python_full_version": _ask_interpreter(python)[1]}
 
 
 def distributions(python: str) -> Distributions:
     """Return canonical name -> the distribution that an interpreter finds."""
     if python == sys.executable:
         return distribution_metadata.by_name(importlib.metadata.distributions())
-    folders = _facts(python)[3]
+    folders = _ask_interpreter(python)[3]
     return distribution_metadata.by_name(importlib.metadata.distributions(path=folders))
 
 
@@ -112,4 +112,4 @@ def python_of(runtime: Runtime) -> str:
     """Return the Python version of a runtime."""
     if runtime.python == sys.executable:
         return platform.python_version()
-    return _facts(runtime.python)[1]
+    return _ask_interpreter(runtime.python)[1]

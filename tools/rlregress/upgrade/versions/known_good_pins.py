@@ -93,7 +93,11 @@ def stacks(folder: Path | None = None) -> list[Stack]:
         except UserError:
             # installed without the suite
             return []
-    return [stack for path in datafiles.list_files(folder, "*.toml") for stack in _read(path).stack]
+    return [
+        stack
+        for path in datafiles.list_files(folder, "*.toml")
+        for stack in _read_stacks_file(path).stack
+    ]
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,6 @@ class _File:
     stack: tuple[Stack, ...]
 
 
-def _read(path: Path) -> _File:
+def _read_stacks_file(path: Path) -> _File:
     content: _File = datafiles.read(path, _File)
     return content

@@ -22,7 +22,7 @@ from rlregress import frameworks
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.model.upgrade_result import VersionInfo
-from rlregress.trace.recording_processes import Runtime, current_paths
+from rlregress.trace.recording_processes import Runtime, list_changed_copies
 from rlregress.upgrade.versions import (
     cached_folders,
     closures,
@@ -34,9 +34,9 @@ from rlregress.upgrade.versions import (
     working_tree,
 )
 from rlregress.upgrade.versions.distribution_metadata import Distributions
-from rlregress.upgrade.versions.requested import RequestedVersion, python_in
+from rlregress.upgrade.versions.requested import RequestedVersion, find_python
 from rlregress.upgrade.versions.resolved import ResolvedPair, ResolvedVersion
-from rlregress.upgrade.versions.version_resolution import Resolved, versions
+from rlregress.upgrade.versions.version_resolution import Resolved, versions_by_name
 
 #: version of a package that states none: below all that are documented.
 _UNKNOWN = "0+unknown"
@@ -121,12 +121,15 @@ def prepare_versions(
         UserError: no network, a tree without a framework, an unknown distribution to lend.
     """
     old, new = (prepare_version(version, pair.adapters, say) for version in (pair.old, pair.new))
-    distributions = closures.on_path(old.runtime), closures.on_path(new.runtime)
+    distributions = (
+        closures.find_distributions(old.runtime),
+        closures.find_distributions(new.runtime),
+    )
     closures.check_lent(lend, distributions)
     if any(x.requested.tree or x.requested.environment for x in (old, new)):
         # as they are: the user made them
         return old, new
-    rows = [_roots(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
+    rows = [_list_required(x, y, pair.adapters) for x, y in ((old, new), (new, old))]
     suite = dependencies.list_measuring_packages(pair.adapters)
     old_absent = closures.find_absent(rows[0], rows[1], distributions, suite, lend)
     new_absent = closures.find_absent(rows[1], rows[0], distributions[::-1], suite, lend)
@@ -135,7 +138,7 @@ def prepare_versions(
     )
 
 
-def _roots(
+def _list_required(
     version: PreparedVersion, other_version: PreparedVersion, adapters: Sequence[Adapter]
 ) -> list[str]:
     """Return the requirements that a version is made for: its pins, or the same packages as
@@ -181,22 +184,22 @@ def prepare_version(
     """
     label, requested, resolved = version.label, version.requested, version.versions
     if requested.environment is not None:
-        runtime = Runtime(label, python=python_in(requested.environment))
+        runtime = Runtime(label, python=find_python(requested.environment))
         return PreparedVersion(requested, runtime, "your environment")
     if requested.base is not None:
-        return _on_environment(version, requested.base, adapters, say, own)
+        return _make_on_environment(version, requested.base, adapters, say, own)
     if requested.tree is not None:
         runtime, unknown = _prepare_tree(label, requested.tree, adapters, say)
         if resolved is not None and version.own_environment:
-            folder, _ = environment(resolved, say, own, requested.python)
-            own_paths = tuple(path for path in runtime.paths if path not in current_paths())
+            folder, _ = make_environment(resolved, say, own, requested.python)
+            own_paths = tuple(path for path in runtime.paths if path not in list_changed_copies())
             runtime = replace(runtime, paths=own_paths, python=str(folder / "bin" / "python"))
         elif resolved is not None and resolved.missing_rows:
-            folder, _ = overlay(resolved.missing_rows, resolved.tools, say, own)
+            folder, _ = make_overlay(resolved.missing_rows, resolved.tools, say, own)
             runtime = replace(runtime, paths=(runtime.paths[0], str(folder), *runtime.paths[1:]))
         return PreparedVersion(requested, runtime, "tree", not_checked=unknown)
     if resolved is not None and version.own_environment:
-        folder, cached = environment(resolved, say, own, requested.python)
+        folder, cached = make_environment(resolved, say, own, requested.python)
         runtime = Runtime(label, python=str(folder / "bin" / "python"))
         because = "an overlay cannot hold another torch"
         if requested.python:
@@ -205,16 +208,16 @@ def prepare_version(
         return PreparedVersion(requested, runtime, "environment", cached, (because,), notes=notes)
     rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
-        return PreparedVersion(requested, Runtime(label, paths=current_paths()), "installed")
-    folder, cached = overlay(rows, resolved.tools, say, own)
-    runtime = Runtime(label, paths=(str(folder), *current_paths()))
-    notes = (*resolved.notes, *_conflicts(folder, adapters))
-    further = tuple(_further_packages(rows, requested))
-    why = tuple(_packages_off_their_release(rows))
+        return PreparedVersion(requested, Runtime(label, paths=list_changed_copies()), "installed")
+    folder, cached = make_overlay(rows, resolved.tools, say, own)
+    runtime = Runtime(label, paths=(str(folder), *list_changed_copies()))
+    notes = (*resolved.notes, *_describe_conflicts(folder, adapters))
+    further = tuple(_describe_further_packages(rows, requested))
+    why = tuple(_describe_altered_packages(rows))
     return PreparedVersion(requested, runtime, "overlay", cached, why, further=further, notes=notes)
 
 
-def _on_environment(
+def _make_on_environment(
     version: ResolvedVersion,
     base: Path,
     adapters: Sequence[Adapter],
@@ -222,20 +225,20 @@ def _on_environment(
     own: Path | None,
 ) -> PreparedVersion:
     """Make a version in front of an environment of the user's, as pip would install it there."""
-    requested, resolved, python = version.requested, version.versions, python_in(base)
+    requested, resolved, python = version.requested, version.versions, find_python(base)
     if requested.tree is not None:
         runtime, unknown = _prepare_tree(version.label, requested.tree, adapters, say)
-        paths = tuple(path for path in runtime.paths if path not in current_paths())
+        paths = tuple(path for path in runtime.paths if path not in list_changed_copies())
         runtime = replace(runtime, python=python, paths=paths)
         return PreparedVersion(requested, runtime, "tree on your environment", not_checked=unknown)
     rows = resolved.missing_rows if resolved is not None else []
     if resolved is None or not rows:
         return PreparedVersion(requested, Runtime(version.label, python=python), "your environment")
-    folder, cached = overlay(rows, resolved.tools, say, own, python)
+    folder, cached = make_overlay(rows, resolved.tools, say, own, python)
     below = resolved.base or {}
     further = tuple(
         f"{name} {version} instead of {below[name]}" if name in below else f"{name} {version}"
-        for name, version in versions(rows).items()
+        for name, version in versions_by_name(rows).items()
         if name not in requested.packages
     )
     runtime = Runtime(version.label, python=python, paths=(str(folder),))
@@ -245,16 +248,16 @@ def _on_environment(
     )
 
 
-def _packages_off_their_release(rows: Iterable[str]) -> list[str]:
+def _describe_altered_packages(rows: Iterable[str]) -> list[str]:
     """Describe packages that are installed in the pinned version and are not its release."""
     return [
-        f"the installed {name} {version} is not that release: {installed.why_no_release(name)}"
-        for name, version in versions(rows).items()
-        if installed.version(name) == version and installed.why_no_release(name)
+        f"the installed {name} {version} is not that release: {installed.explain_no_release(name)}"
+        for name, version in versions_by_name(rows).items()
+        if installed.version(name) == version and installed.explain_no_release(name)
     ]
 
 
-def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
+def _describe_conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     """Describe unmet requirements of an overlay's packages, and of frameworks below it."""
     overlaid = distribution_metadata.in_folder(folder)
     below = {
@@ -266,7 +269,7 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     asking = [*overlaid.values(), *(importlib.metadata.distribution(p) for p in sorted(below))]
     notes = []
     for distribution in asking:
-        for requirement in distribution_metadata.required(distribution):
+        for requirement in distribution_metadata.list_requirements(distribution):
             name = str(canonicalize_name(requirement.name))
             present = overlaid[name].version if name in overlaid else installed.version(name)
             dependent = distribution_metadata.name_of(distribution)
@@ -279,9 +282,9 @@ def _conflicts(folder: Path, adapters: Sequence[Adapter]) -> list[str]:
     return sorted(set(notes))
 
 
-def _further_packages(rows: Iterable[str], requested: RequestedVersion) -> list[str]:
+def _describe_further_packages(rows: Iterable[str], requested: RequestedVersion) -> list[str]:
     """Describe packages in another version than installed that are not pinned."""
-    differing = versions(rows)
+    differing = versions_by_name(rows)
     return [
         f"{name} {version} instead of {installed.version(name)}"
         for name, version in differing.items()
@@ -296,20 +299,20 @@ def _prepare_tree(
     for adapter in adapters:
         if adapter.framework.checkout and adapter.code.is_checkout(tree):
             variables = {adapter.framework.checkout: str(tree)}
-            return Runtime(label, paths=current_paths(), variables=variables), _undeclared(
-                tree, tree
-            )
+            return Runtime(
+                label, paths=list_changed_copies(), variables=variables
+            ), _describe_undeclared(tree, tree)
         root = working_tree.root_of(adapter.framework.modules, tree)
         if root is not None:
-            folders, unknown = _describe(adapter, tree, root, say)
-            unknown += _undeclared(tree, root)
-            return Runtime(label, paths=(str(root), *folders, *current_paths())), unknown
+            folders, unknown = _make_tree_metadata(adapter, tree, root, say)
+            unknown += _describe_undeclared(tree, root)
+            return Runtime(label, paths=(str(root), *folders, *list_changed_copies())), unknown
     if not adapters:
         # of a script: whatever it imports
         roots = [r for r in reversed(working_tree.roots(tree)) if working_tree.modules(r)]
         if roots:
-            unknown = _undeclared(tree, roots[0])
-            return Runtime(label, paths=(*map(str, roots), *current_paths())), unknown
+            unknown = _describe_undeclared(tree, roots[0])
+            return Runtime(label, paths=(*map(str, roots), *list_changed_copies())), unknown
     modules_text = ", ".join(
         m for name in frameworks.names() for m in frameworks.get(name).framework.modules[:1]
     )
@@ -320,13 +323,13 @@ def _prepare_tree(
     )
 
 
-def _undeclared(tree: Path, root: Path) -> tuple[str, ...]:
+def _describe_undeclared(tree: Path, root: Path) -> tuple[str, ...]:
     if working_tree.project_of(tree, root) is not None:
         return ()
     return (f"its requirements, as it has none of {', '.join(working_tree.PROJECT)}",)
 
 
-def _describe(
+def _make_tree_metadata(
     adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
 ) -> tuple[list[str], tuple[str, ...]]:
     """Folders with metadata of packages in a tree that has none, and what they cannot say.
@@ -350,11 +353,11 @@ def _describe(
             continue
         if not stated:
             unknown = (f"what is documented of its version, as {module} states none",)
-        folders.append(_metadata(name, stated or _UNKNOWN, say))
+        folders.append(_make_metadata_folder(name, stated or _UNKNOWN, say))
     return folders, unknown
 
 
-def _metadata(distribution: str, version: str, say: cached_folders.Say) -> str:
+def _make_metadata_folder(distribution: str, version: str, say: cached_folders.Say) -> str:
     """A folder with the metadata of a distribution, and nothing else."""
     folder = cached_folders.cache() / "metadata" / f"{distribution}-{version}"
 
@@ -372,9 +375,9 @@ def _metadata(distribution: str, version: str, say: cached_folders.Say) -> str:
 # -- what is installed ---------------------------------------------------------------------------
 
 
-def _folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") -> Path:
+def _choose_folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") -> Path:
     digest = hashlib.sha256("\n".join(sorted(rows)).encode()).hexdigest()[:16]
-    name = f"{interpreters.tag(python)}-{digest}"
+    name = f"{interpreters.installation_tag(python)}-{digest}"
     shared = cached_folders.cache() / kind / name
     return (
         shared
@@ -383,7 +386,7 @@ def _folder(kind: str, rows: Iterable[str], own: Path | None, python: str = "") 
     )
 
 
-def overlay(
+def make_overlay(
     rows: Sequence[str],
     tools: Sequence[str],
     say: cached_folders.Say,
@@ -393,7 +396,7 @@ def overlay(
     """Return a folder with exactly these packages to put in front of the path, and whether it
     existed.
     """
-    folder = _folder("overlays", rows, own, python)
+    folder = _choose_folder("overlays", rows, own, python)
 
     def make(target: Path) -> dict[str, Any]:
         say(f"installing {' '.join(rows)}")
@@ -404,11 +407,11 @@ def overlay(
     return folder, cached_folders.make_once(folder, make, say)
 
 
-def environment(
+def make_environment(
     resolved: Resolved, say: cached_folders.Say, own: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
     """Folder of an environment of its own, and whether it was there."""
-    folder = _folder("environments", resolved.rows.values(), own, python)
+    folder = _choose_folder("environments", resolved.rows.values(), own, python)
     if (
         cached_folders.read_ready_record(folder) is not None
         and not (folder / "bin" / "python").exists()

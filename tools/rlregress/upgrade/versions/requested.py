@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from rlregress import files, frameworks
 from rlregress.errors import UserError
 from rlregress.files import absolute
-from rlregress.source import below
+from rlregress.source import list_files_below
 from rlregress.upgrade.versions import interpreters, revisions
 
 INSTALLED = "installed"
@@ -67,20 +67,20 @@ class RequestedVersion:
         """Return a digest of everything that decides the content of this version."""
         digest = hashlib.sha256("\n".join(self.requirements).encode())
         if self.tree is not None:
-            for path in _sources(self.tree):
+            for path in _list_sources(self.tree):
                 digest.update(str(path.relative_to(self.tree)).encode())
                 digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
-    def on(self, base: Sequence[str]) -> RequestedVersion:
+    def with_pins(self, base: Sequence[str]) -> RequestedVersion:
         """Add pins of packages that are not pinned yet, such as those of a release history."""
-        rows = _pinned(list(base), " ".join(base))
-        added = [row for row in rows if _name(row) not in self.packages]
+        rows = _parse_pins(list(base), " ".join(base))
+        added = [row for row in rows if _package_name(row) not in self.packages]
         text = " ".join([self.text, *added])
         return replace(self, text=text, requirements=tuple(sorted([*self.requirements, *added])))
 
 
-def on_environment(
+def base_on_one_environment(
     old: RequestedVersion, new: RequestedVersion
 ) -> tuple[RequestedVersion, RequestedVersion]:
     """Return both versions; if one is an environment of the user's, the other is based on it."""
@@ -91,7 +91,7 @@ def on_environment(
     return old, new
 
 
-def python_in(environment: Path) -> str:
+def find_python(environment: Path) -> str:
     """Return the interpreter of an environment.
 
     Raises:
@@ -103,12 +103,12 @@ def python_in(environment: Path) -> str:
     return str(python)
 
 
-def _name(row: str) -> str:
+def _package_name(row: str) -> str:
     return str(canonicalize_name(Requirement(row).name))
 
 
-def _sources(tree: Path) -> list[Path]:
-    return [path for path in below(tree, _IGNORED) if path.suffix == ".py"]
+def _list_sources(tree: Path) -> list[Path]:
+    return [path for path in list_files_below(tree, _IGNORED) if path.suffix == ".py"]
 
 
 def parse(text: str, python: str = "") -> RequestedVersion:
@@ -129,15 +129,15 @@ def parse(text: str, python: str = "") -> RequestedVersion:
         _check_no_python(words, python)
         return RequestedVersion(words, environment=absolute(path))
     if path.is_dir():
-        return RequestedVersion(words, tree=_tree(absolute(path)), python=python)
+        return RequestedVersion(words, tree=_find_tree(absolute(path)), python=python)
     if path.is_file():
         return RequestedVersion(
-            words, _pinned(_rows(path), words, python), lock=path, python=python
+            words, _parse_pins(_read_lock_file(path), words, python), lock=path, python=python
         )
     revision = revisions.parse_revision(words)
     if revision is not None:
         folder, name = revision
-        tree = revisions.checkout(folder, revisions.commit(folder, name))
+        tree = revisions.checkout(folder, revisions.find_commit(folder, name))
         return RequestedVersion(words, tree=tree, python=python)
     if "/" in words or re.search(_FILE, words):
         raise UserError(
@@ -145,7 +145,7 @@ def parse(text: str, python: str = "") -> RequestedVersion:
             f"'framework==2.7.1', a working tree, a lock file, or '{INSTALLED}'"
         )
     rows = words.replace(",", " ").split()
-    packages = _packages()
+    packages = _packages_by_short_name()
     understood = []
     for number, row in enumerate(rows):
         name = re.split(r"[=<>!~\[@;]", row, maxsplit=1)[0]
@@ -153,11 +153,11 @@ def parse(text: str, python: str = "") -> RequestedVersion:
         if package is not None:
             rows[number] = package + row.removeprefix(name)
             understood.append(f"{name} is understood as the package {package}")
-    pinned = _pinned(rows, words, python)
+    pinned = _parse_pins(rows, words, python)
     return RequestedVersion(words, pinned, understood=tuple(understood), python=python)
 
 
-def _tree(folder: Path) -> Path:
+def _find_tree(folder: Path) -> Path:
     """Return the nearest folder, from this one upwards, that is not a package.
 
     Raises:
@@ -180,7 +180,7 @@ def _check_no_python(text: str, python: str) -> None:
         )
 
 
-def _packages() -> dict[str, str]:
+def _packages_by_short_name() -> dict[str, str]:
     """Short name or import name of a framework -> its package, where the two are not the same."""
     adapters = [frameworks.get(name) for name in frameworks.names()]
     named = {
@@ -194,7 +194,7 @@ def _packages() -> dict[str, str]:
     return {name: package for name, package in named.items() if name not in published}
 
 
-def _rows(path: Path) -> list[str]:
+def _read_lock_file(path: Path) -> list[str]:
     """Return the requirements of a lock file, without hashes, comments and options."""
     try:
         # an editor may have put a mark of byte order before it
@@ -209,7 +209,7 @@ def _rows(path: Path) -> list[str]:
     if "[[package]]" in text or re.search(_NO_REQUIREMENTS, path.name):
         raise UserError(
             f"{path} is of a format that pip cannot install from; expected one pinned requirement "
-            f"a line, in requirements.txt: {_export(path.name)}"
+            f"a line, in requirements.txt: {_export_command(path.name)}"
         )
     lines = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
     for line in lines:
@@ -224,7 +224,7 @@ def _rows(path: Path) -> list[str]:
     return pins
 
 
-def _export(name: str) -> str:
+def _export_command(name: str) -> str:
     """Return the command that writes requirements.txt from a file."""
     if name.startswith("Pipfile"):
         return "pipenv requirements > requirements.txt"
@@ -235,7 +235,7 @@ def _export(name: str) -> str:
     return "uv export --no-hashes -o requirements.txt"
 
 
-def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
+def _parse_pins(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
     pinned = []
     for row in rows:
         try:
@@ -260,9 +260,9 @@ def _pinned(rows: list[str], where: str, python: str = "") -> tuple[str, ...]:
         raise UserError(
             f"no requirement of '{where}' applies to this Python: its markers exclude all of them"
         )
-    names = [_name(row) for row in pinned]
+    names = [_package_name(row) for row in pinned]
     for name in names:
-        if names.count(name) > 1 and len({row for row in pinned if _name(row) == name}) > 1:
-            both = " and ".join(row for row in sorted(pinned) if _name(row) == name)
+        if names.count(name) > 1 and len({row for row in pinned if _package_name(row) == name}) > 1:
+            both = " and ".join(row for row in sorted(pinned) if _package_name(row) == name)
             raise UserError(f"'{where}' contradicts itself: {both}")
     return tuple(sorted(set(pinned)))

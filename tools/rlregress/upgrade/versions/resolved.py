@@ -48,7 +48,7 @@ class ResolvedPair:
         return bool(self.pinned & affected.PHYSICS)
 
 
-def resolve(
+def resolve_pair(
     old: RequestedVersion,
     new: RequestedVersion,
     pinned: frozenset[str],
@@ -64,11 +64,13 @@ def resolve(
     Raises:
         UserError: a version that does not exist, or no network.
     """
-    versions = with_versions(old, new, adapters, say)
-    return ResolvedPair(*versions, pinned, tuple(adapters), affected.imports(old, new, pinned))
+    versions = resolve_versions(old, new, adapters, say)
+    return ResolvedPair(
+        *versions, pinned, tuple(adapters), affected.list_importable(old, new, pinned)
+    )
 
 
-def with_versions(
+def resolve_versions(
     old: RequestedVersion,
     new: RequestedVersion,
     adapters: Sequence[Adapter],
@@ -82,7 +84,7 @@ def with_versions(
     requested_versions = {"old": old, "new": new}
     complete = {
         label: version.base is None
-        and (bool(version.python) or version_resolution.another_torch(version))
+        and (bool(version.python) or version_resolution.needs_another_torch(version))
         for label, version in requested_versions.items()
     }
     problems = {
@@ -90,7 +92,7 @@ def with_versions(
         for label, version in requested_versions.items()
         if version.requirements or version.python
     }
-    versions = common_versions.resolve(problems, say)
+    versions = common_versions.resolve_both(problems, say)
     resolved_old, resolved_new = (
         ResolvedVersion(label, version, versions.get(label), complete[label])
         for label, version in requested_versions.items()

@@ -14,7 +14,7 @@ from rlregress.errors import UserError
 from rlregress.upgrade.versions import cached_folders
 
 
-def _git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -> str:
+def _run_git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -> str:
     variables = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     # neither a hook nor a watcher of the repository runs
     quiet = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]
@@ -35,23 +35,23 @@ def _git(repository: Path, *words: str, also: Mapping[str, str] | None = None) -
     return completed.stdout
 
 
-def commit(repository: Path, revision: str) -> str:
+def find_commit(repository: Path, revision: str) -> str:
     """Return the full id of a revision's commit.
 
     Raises:
         UserError: the folder is in no repository, or it has no such revision.
     """
-    _git(repository, "rev-parse", "--absolute-git-dir")
+    _run_git(repository, "rev-parse", "--absolute-git-dir")
     try:
         words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        return _git(repository, *words).strip()
+        return _run_git(repository, *words).strip()
     except UserError:
         raise UserError(
             f"{repository} has no revision '{revision}'; expected a commit, a tag or a branch"
         ) from None
 
 
-def parents_by_commit(
+def list_parents_between(
     repository: Path, old: str, new: str, first_parent: bool
 ) -> dict[str, tuple[str, ...]]:
     """Return commit -> its parents, from the old commit to those that lead to the new one.
@@ -68,7 +68,7 @@ def parents_by_commit(
     words = ["rev-list", "--reverse", "--topo-order", "--parents", *only]
     # a commit that does not follow the old one is not known to begin as it is
     words += ["--ancestry-path", f"{old}..{new}"]
-    rows = [line.split() for line in _git(repository, *words).splitlines()]
+    rows = [line.split() for line in _run_git(repository, *words).splitlines()]
     parents_by_commit = {row[0]: tuple(row[1:2] if first_parent else row[1:]) for row in rows}
     reachable = {
         old: (),
@@ -78,9 +78,9 @@ def parents_by_commit(
         },
     }
     if (
-        fork(repository, old, new) != old
+        find_last_common_commit(repository, old, new) != old
         or new not in reachable
-        or not _reaches(reachable, old, new)
+        or not _is_reached(reachable, old, new)
     ):
         raise UserError(
             f"{old[:10]} is no ancestor of {new[:10]} in {repository}; expected an older commit "
@@ -89,7 +89,7 @@ def parents_by_commit(
     return reachable
 
 
-def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
+def _is_reached(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool:
     below = {old}
     for name, commit_parents in parents.items():
         if below.intersection(commit_parents):
@@ -97,23 +97,23 @@ def _reaches(parents: Mapping[str, tuple[str, ...]], old: str, new: str) -> bool
     return new in below
 
 
-def fork(repository: Path, first: str, second: str) -> str:
+def find_last_common_commit(repository: Path, first: str, second: str) -> str:
     """Find the last common commit of two others; empty: the repository does not have it."""
     try:
-        return _git(repository, "merge-base", first, second).strip()
+        return _run_git(repository, "merge-base", first, second).strip()
     except UserError:
         return ""
 
 
 def parents(repository: Path, commit_: str) -> list[str]:
     """Return the parent commits that the repository has: a shallow clone lacks some."""
-    return _git(repository, "rev-list", "--parents", "-n", "1", commit_).split()[1:]
+    return _run_git(repository, "rev-list", "--parents", "-n", "1", commit_).split()[1:]
 
 
-def described(repository: Path, commit_: str) -> tuple[str, str]:
+def describe_commit(repository: Path, commit_: str) -> tuple[str, str]:
     """Return the short id with the subject, and the date, of a commit."""
     short, date, subject = (
-        _git(repository, "show", "--no-patch", "--format=%h%x00%cs%x00%s", commit_)
+        _run_git(repository, "show", "--no-patch", "--format=%h%x00%cs%x00%s", commit_)
         .strip()
         .split("\0")
     )
@@ -128,7 +128,7 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
     """
     # the id of all that it holds, submodules by their commits
     facts = (f"{commit_}^{{tree}}", "--show-prefix", "--absolute-git-dir")
-    name, inside, directory = _git(repository, "rev-parse", *facts).splitlines()
+    name, inside, directory = _run_git(repository, "rev-parse", *facts).splitlines()
     git = {"GIT_DIR": directory}
     folder = (own or cached_folders.cache()) / "revisions" / name
 
@@ -136,8 +136,8 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
         index = target.with_name(f"{target.name}.index")
         git.update(GIT_INDEX_FILE=str(index), GIT_WORK_TREE=str(target))
         try:
-            _git(target, "read-tree", commit_, also=git)
-            _git(target, "checkout-index", "--all", also=git)
+            _run_git(target, "read-tree", commit_, also=git)
+            _run_git(target, "checkout-index", "--all", also=git)
         finally:
             index.unlink(missing_ok=True)
         return {"commit": commit_}
@@ -146,9 +146,9 @@ def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
     return folder / inside
 
 
-def unfilled(repository: Path, commit_: str) -> list[str]:
+def describe_unfilled(repository: Path, commit_: str) -> list[str]:
     """Describe submodules and LFS files, of which a checkout has no content."""
-    rows = _git(repository, "ls-tree", "-r", "--full-tree", "-z", commit_).split("\0")
+    rows = _run_git(repository, "ls-tree", "-r", "--full-tree", "-z", commit_).split("\0")
     sentences = [
         f"the submodule {row.partition(chr(9))[2]}, whose files no commit has"
         for row in rows
@@ -157,7 +157,7 @@ def unfilled(repository: Path, commit_: str) -> list[str]:
     for row in rows:
         facts, _, path = row.partition("\t")
         if path.rpartition("/")[2] == ".gitattributes":
-            text = _git(repository, "cat-file", "blob", facts.split()[2])
+            text = _run_git(repository, "cat-file", "blob", facts.split()[2])
             patterns = [line.split()[0] for line in text.splitlines() if "filter=lfs" in line]
             sentences += [f"{p} as {path} has it, of which commits have pointers" for p in patterns]
     return sentences

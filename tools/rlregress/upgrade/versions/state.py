@@ -15,7 +15,7 @@ from rlregress import suite
 from rlregress.errors import UserError
 from rlregress.frameworks.base import Adapter
 from rlregress.inside import identity
-from rlregress.source import below
+from rlregress.source import list_files_below
 from rlregress.upgrade.versions import closures
 from rlregress.upgrade.versions.prepared_versions import PreparedVersion
 
@@ -34,15 +34,15 @@ def digest_state(prepared: PreparedVersion, adapters: Sequence[Adapter]) -> str:
     parts += [f"{name}=={v}" for name, v in sorted(closures.versions_on(prepared.runtime).items())]
     if (folder := prepared.requested.user_environment) is not None:
         # it may have been changed in place, at the same version
-        parts += _stamps(folder)
+        parts += _list_stamps(folder)
     elif prepared.how != "environment":
         # a changed copy on the path, or a checkout, has the version of the one it was made from
         for adapter in adapters:
-            parts += [f"{k} {v}" for k, v in sorted(digests_by_file(adapter).items())]
+            parts += [f"{k} {v}" for k, v in sorted(digest_files(adapter).items())]
     return "\n".join(parts)
 
 
-def same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
+def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapter) -> bool:
     """Return whether all but the code under test is known to be the same on both versions."""
     if old.requested.user_environment != new.requested.user_environment:
         # the same versions may have been changed in place
@@ -58,25 +58,27 @@ def same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: Adapt
     return old_versions == new_versions
 
 
-def _stamps(folder: Path) -> list[str]:
+def _list_stamps(folder: Path) -> list[str]:
     """Path, size in bytes and time of change in ns of every source file in an environment."""
     stamps = []
     for packages in sorted(folder.glob("lib*/python*/site-packages")):
-        for path in (file_path for file_path in below(packages) if file_path.suffix == ".py"):
+        for path in (
+            file_path for file_path in list_files_below(packages) if file_path.suffix == ".py"
+        ):
             facts = path.stat()
             stamps.append(f"{path.relative_to(folder)} {facts.st_size} {facts.st_mtime_ns}")
     return stamps
 
 
-def digests_by_file(adapter: Adapter) -> dict[str, str]:
+def digest_files(adapter: Adapter) -> dict[str, str]:
     """Return file -> digest of a framework's source, or why it is not there."""
     try:
-        return identity.sources(adapter)
+        return identity.digest_sources(adapter)
     except UserError as error:
         return {adapter.name: str(error)}
 
 
-def key_of(parts: Sequence[str]) -> str:
+def recordings_key(parts: Sequence[str]) -> str:
     """Return the name of the folder that holds the recordings of a version."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 

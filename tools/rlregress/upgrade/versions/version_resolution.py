@@ -30,7 +30,7 @@ from rlregress.upgrade.versions import (
     wheels,
 )
 from rlregress.upgrade.versions.known_good_pins import name_of
-from rlregress.upgrade.versions.requested import RequestedVersion, python_in
+from rlregress.upgrade.versions.requested import RequestedVersion, find_python
 
 _NOTHING: Mapping[str, str] = {}
 #: a requirement that holds nowhere takes a package out of the resolution.
@@ -100,9 +100,9 @@ class Problem:
     @property
     def pinned_versions(self) -> dict[str, str]:
         """Return name -> version of the pins of the user or of a stack."""
-        return versions([*self.defaults.rows, *self.pins])
+        return versions_by_name([*self.defaults.rows, *self.pins])
 
-    def solved(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
+    def solve(self, preferred: Mapping[str, str] = _NOTHING) -> Resolved:
         """Return the versions of all that is needed.
 
         Args:
@@ -119,7 +119,7 @@ class Problem:
         pins = dict(row.split("==") for row in installed.pins())
         present = pins if self.base is None else self.base
         kept = [f"{name}=={version}" for name, version in {**present, **preferred}.items()]
-        compiled = _compile(needed, out, build, self.text, self.python, kept)
+        compiled = _compile_requirements(needed, out, build, self.text, self.python, kept)
         fixed_rows = {name_of(row): row for row in rows if name_of(row) in self.fixed}
         pinned = sorted(map(name_of, self.pins))
         rows_ = {**compiled, **fixed_rows}
@@ -131,7 +131,7 @@ class Problem:
         return " ".join([*self.pins, *self.defaults.rows])
 
 
-def versions(rows: Iterable[str]) -> dict[str, str]:
+def versions_by_name(rows: Iterable[str]) -> dict[str, str]:
     """Name -> version of the rows that name one."""
     pinned = {}
     for row in rows:
@@ -141,7 +141,7 @@ def versions(rows: Iterable[str]) -> dict[str, str]:
     return pinned
 
 
-def another_torch(version: RequestedVersion) -> bool:
+def needs_another_torch(version: RequestedVersion) -> bool:
     """Return whether a version cannot stand on what is installed, as it asks for another torch."""
     return any(name_of(row) == "torch" and not installed.holds(row) for row in version.requirements)
 
@@ -149,7 +149,7 @@ def another_torch(version: RequestedVersion) -> bool:
 def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complete: bool) -> Problem:
     """Return the requirements to resolve for a version that pins something."""
     if version.base is not None:
-        python = python_in(version.base)
+        python = find_python(version.base)
         base = interpreters.versions(python)
         return Problem(version.requirements, lock=bool(version.lock), python=python, base=base)
     defaults = (
@@ -162,7 +162,7 @@ def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complet
         ours = (
             dependencies.list_needed_on_another_python(named)
             if version.python
-            else dependencies.own(adapters, named)
+            else dependencies.list_suite_requirements(adapters, named)
         )
         own = (*ours, *dependencies.list_framework_packages(adapters, named))
         return Problem(
@@ -175,14 +175,14 @@ def make_problem(version: RequestedVersion, adapters: Sequence[Adapter], complet
         )
     fixed_packages = dependencies.list_fixed_packages(adapters, named)
     own = (
-        *dependencies.own(adapters, named),
+        *dependencies.list_suite_requirements(adapters, named),
         *dependencies.list_requirements_of_fixed(fixed_packages, named),
     )
     pins = tuple(row for row in version.requirements if name_of(row) not in fixed_packages)
     return Problem(pins, defaults, own, fixed_packages, lock=bool(version.lock))
 
 
-def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
+def resolve_version(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resolved]:
     """Resolve a version, and return the problem that was solved, relaxed as little as possible.
 
     Raises:
@@ -190,32 +190,32 @@ def resolve(requested: Problem, say: cached_folders.Say) -> tuple[Problem, Resol
     """
     try:
         if not requested.defaults.build:
-            return requested, requested.solved()
+            return requested, requested.solve()
     except installer.Unreachable:
         raise
     except UserError:
         pass
     # what has to be built is not built twice, to ask it what it needs
-    eased = _ease(requested, say)
+    eased = _relax_pins(requested, say)
     try:
-        return eased, eased.solved()
+        return eased, eased.solve()
     except installer.Unreachable:
         raise
     except UserError as error:
         why = str(error).partition("together: ")[2] or str(error)
     least = replace(eased, own=(), notes=(f"not all that the suite needs fits: {why}",))
     try:
-        return least, least.solved()
+        return least, least.solve()
     except UserError:
         if not requested.lock:
             raise
     # a lock file is taken at its word
     rows = {name_of(row): row for row in requested.pins}
-    noted = ("the pins of the lock file contradict each other, and are taken as they are",)
-    return least, Resolved(rows, noted, pinned=sorted(rows))
+    notes = ("the pins of the lock file contradict each other, and are taken as they are",)
+    return least, Resolved(rows, notes, pinned=sorted(rows))
 
 
-def _ease(requested: Problem, say: cached_folders.Say) -> Problem:
+def _relax_pins(requested: Problem, say: cached_folders.Say) -> Problem:
     """Write out the needs of pinned packages that other pins contradict.
 
     Raises:
@@ -227,48 +227,60 @@ def _ease(requested: Problem, say: cached_folders.Say) -> Problem:
     for name in sorted(pinned_versions.keys() - {"torch"}):
         row = f"{name}=={pinned_versions[name]}"
         try:
-            needed = list(distribution_metadata.required(_distribution(name, row, requested, say)))
+            needed = list(
+                distribution_metadata.list_requirements(
+                    _find_distribution(name, row, requested, say)
+                )
+            )
         except installer.Unreachable:
             raise
         except UserError as error:
             # one that contradicts another pin says more
             failed = failed or error
             continue
-        pinned = [(r, pinned_versions[_name(r)]) for r in needed if _name(r) in pinned_versions]
+        pinned = [
+            (r, pinned_versions[_name_of(r)]) for r in needed if _name_of(r) in pinned_versions
+        ]
         unfit = [(r, v) for r, v in pinned if not distribution_metadata.admits(r.specifier, v)]
         if not requested.lock:
-            _refuse(row, unfit, versions(requested.pins))
-        if unfit or wheels.mended(row, requested.python).exists():
+            _refuse_low_pins(row, unfit, versions_by_name(requested.pins))
+        if unfit or wheels.find_mended_wheel(row, requested.python).exists():
             fixed[name] = pinned_versions[name]
-            rows += [str(r) for r in needed if _name(r) not in pinned_versions]
+            rows += [str(r) for r in needed if _name_of(r) not in pinned_versions]
     if failed is not None:
         raise failed
     return replace(requested, fixed=fixed, own=(*requested.own, *rows))
 
 
-def _distribution(
+def _find_distribution(
     package: str, row: str, requested: Problem, say: cached_folders.Say
 ) -> importlib.metadata.Distribution:
     if installed.holds(row):
         return importlib.metadata.distribution(package)
-    folder = wheels.unpacked(row, requested.defaults.build, say, requested.python)
+    folder = wheels.unpack_package(row, requested.defaults.build, say, requested.python)
     unpacked = distribution_metadata.in_folder(folder)
     if package not in unpacked:
         raise UserError(f"{row} installed {', '.join(unpacked) or 'nothing'}, expected {package}")
     return unpacked[package]
 
 
-def _refuse(row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]) -> None:
+def _refuse_low_pins(
+    row: str, unfit: Iterable[tuple[Requirement, str]], pins: Mapping[str, str]
+) -> None:
     """Refuse a pin below what another pin needs; one above it may well run."""
     for requirement, version in unfit:
-        if name_of(row) in pins and _name(requirement) in pins and _below(requirement, version):
+        if (
+            name_of(row) in pins
+            and _name_of(requirement) in pins
+            and _is_below(requirement, version)
+        ):
             raise UserError(
-                f"{row} needs {requirement}, and {_name(requirement)}=={version} is pinned: "
+                f"{row} needs {requirement}, and {_name_of(requirement)}=={version} is pinned: "
                 "leave one of the two out, or pin another version"
             )
 
 
-def _below(requirement: Requirement, version: str) -> bool:
+def _is_below(requirement: Requirement, version: str) -> bool:
     lower = [s.version for s in requirement.specifier if s.operator in (">=", ">", "~=", "==")]
     try:
         return any(Version(version) < Version(bound.removesuffix(".*")) for bound in lower)
@@ -276,11 +288,11 @@ def _below(requirement: Requirement, version: str) -> bool:
         return False
 
 
-def _name(requirement: Requirement) -> str:
+def _name_of(requirement: Requirement) -> str:
     return str(canonicalize_name(requirement.name))
 
 
-def _compile(
+def _compile_requirements(
     rows: Sequence[str],
     out: Iterable[str],
     tools: Sequence[str],
@@ -296,12 +308,14 @@ def _compile(
     """
     with TemporaryDirectory(prefix="rlregress-resolve-") as name:
         folder = Path(name)
-        input_path = wheels.written(folder / "given.in", rows)
-        never = wheels.written(folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)])
-        build = wheels.written(folder / "build.txt", tools)
+        input_path = wheels.write_requirements(folder / "given.in", rows)
+        never = wheels.write_requirements(
+            folder / "never.txt", [f"{n} ; {_NEVER}" for n in sorted(out)]
+        )
+        build = wheels.write_requirements(folder / "build.txt", tools)
         # what a file holds already is kept where it fits
         compiled = folder / "found.txt"
-        wheels.written(compiled, preferred)
+        wheels.write_requirements(compiled, preferred)
         command = [
             "pip",
             "compile",
@@ -317,10 +331,10 @@ def _compile(
     rows_found = [
         line.partition(" ;")[0].strip() for line in lines if line and line[0] not in "#- "
     ]
-    return {name_of(row): _bare(row) for row in rows_found}
+    return {name_of(row): _without_extras(row) for row in rows_found}
 
 
-def _bare(row: str) -> str:
+def _without_extras(row: str) -> str:
     requirement = Requirement(row)
     requirement.extras = set()
     return str(requirement)

@@ -45,12 +45,12 @@ def install(
     Raises:
         UserError: in one sentence, why it could not be done.
     """
-    built = {row: [*mended(row, python).glob("*.whl")] for row in rows}
+    built = {row: [*find_mended_wheel(row, python).glob("*.whl")] for row in rows}
     wheel_paths = {row: str(wheels[0]) for row, wheels in built.items() if wheels}
     with TemporaryDirectory(prefix="rlregress-install-") as folder:
-        tools = written(Path(folder) / "build.txt", build)
+        tools = write_requirements(Path(folder) / "build.txt", build)
         while True:
-            rows_path = written(
+            rows_path = write_requirements(
                 Path(folder) / "rows.txt", [wheel_paths.get(row, row) for row in rows]
             )
             requested = ["pip", "install", *into, "--no-deps", "-b", tools, "-r", rows_path]
@@ -60,23 +60,27 @@ def install(
             except installer.Unreadable as error:
                 if error.row in wheel_paths:
                     raise
-                wheel_paths[error.row] = str(_mended(error.row, tools, say, python))
+                wheel_paths[error.row] = str(_build_mended_wheel(error.row, tools, say, python))
 
 
-def written(path: Path, rows: Sequence[str]) -> str:
+def write_requirements(path: Path, rows: Sequence[str]) -> str:
     """A file of requirements."""
     path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     return str(path)
 
 
-def unpacked(row: str, build: Sequence[str], say: cached_folders.Say, python: str = "") -> Path:
+def unpack_package(
+    row: str, build: Sequence[str], say: cached_folders.Say, python: str = ""
+) -> Path:
     """The folder with one package alone.
 
     Raises:
         UserError: in one sentence, why there is none.
     """
     folder = (
-        cached_folders.cache() / "packages" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
+        cached_folders.cache()
+        / "packages"
+        / f"{interpreters.installation_tag(python)}-{row.replace('==', '-')}"
     )
 
     def make(target: Path) -> dict[str, str]:
@@ -88,9 +92,9 @@ def unpacked(row: str, build: Sequence[str], say: cached_folders.Say, python: st
     return folder
 
 
-def _mended(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
+def _build_mended_wheel(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
     """A wheel of a package whose metadata is mended."""
-    folder = mended(row, python)
+    folder = find_mended_wheel(row, python)
 
     def make(target: Path) -> dict[str, str]:
         say(f"building {row}")
@@ -100,21 +104,23 @@ def _mended(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
         # the only way to reach the environment that pip builds in
         installer.run([*command, "--", *pip], row, {"PIP_CONSTRAINT": tools})
         (wheel,) = target.glob("*.whl")
-        _mend(wheel)
+        _mend_wheel(wheel)
         return {"package": row}
 
     cached_folders.make_once(folder, make, say)
     return next(folder.glob("*.whl"))
 
 
-def mended(row: str, python: str = "") -> Path:
+def find_mended_wheel(row: str, python: str = "") -> Path:
     """Return the path of a package's wheel if its metadata had to be mended."""
     return (
-        cached_folders.cache() / "wheels" / f"{interpreters.tag(python)}-{row.replace('==', '-')}"
+        cached_folders.cache()
+        / "wheels"
+        / f"{interpreters.installation_tag(python)}-{row.replace('==', '-')}"
     )
 
 
-def _mend(wheel: Path) -> None:
+def _mend_wheel(wheel: Path) -> None:
     """Rewrite what a wheel requires so that everyone can read it."""
     name, version, _, _ = parse_wheel_filename(wheel.name)
     with zipfile.ZipFile(wheel) as old:
@@ -122,7 +128,7 @@ def _mend(wheel: Path) -> None:
     texts = {info.filename.rpartition(".dist-info/")[2]: info for info in content}
     if "METADATA" not in texts or "RECORD" not in texts:
         raise UserError(f"{name} {version} was built without metadata: {wheel.name}")
-    rows = [_readable(x) for x in content[texts["METADATA"]].decode().splitlines()]
+    rows = [_mend_metadata_line(x) for x in content[texts["METADATA"]].decode().splitlines()]
     new = "\n".join(row for row in rows if row is not None).encode() + b"\n"
     path = texts["METADATA"].filename
     digest = base64.urlsafe_b64encode(hashlib.sha256(new).digest()).rstrip(b"=").decode()
@@ -135,10 +141,10 @@ def _mend(wheel: Path) -> None:
             mended.writestr(info, data)
 
 
-def _readable(line: str) -> str | None:
+def _mend_metadata_line(line: str) -> str | None:
     """A line of metadata; None: nobody can read it."""
     key, _, row = line.partition(": ")
     if key != "Requires-Dist":
         return line
-    requirement = distribution_metadata.readable(row)
+    requirement = distribution_metadata.parse_requirement(row)
     return None if requirement is None else f"{key}: {requirement}"

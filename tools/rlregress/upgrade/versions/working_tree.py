@@ -23,10 +23,10 @@ def roots(tree: Path) -> list[Path]:
     usual = [tree, tree / "src"]
     if any(set(modules(root)) - _BESIDE for root in usual):
         return usual
-    return usual + _deeper(tree, "*")
+    return usual + _list_deeper_roots(tree, "*")
 
 
-def _deeper(tree: Path, module: str) -> list[Path]:
+def _list_deeper_roots(tree: Path, module: str) -> list[Path]:
     """Return folders, up to three deep, that hold a package and are in none."""
     folders = {
         path.parent.parent
@@ -40,7 +40,7 @@ def _deeper(tree: Path, module: str) -> list[Path]:
 
 def root_of(packages: Sequence[str], tree: Path) -> Path | None:
     """Return the folder of a working tree with one of some packages; None: there is none."""
-    deeper = (place for package in packages[:1] for place in _deeper(tree, package))
+    deeper = (place for package in packages[:1] for place in _list_deeper_roots(tree, package))
     for root in chain(roots(tree), deeper):
         if any((root / package / "__init__.py").is_file() for package in packages):
             return root
@@ -71,9 +71,11 @@ def version_of(package: Path, project: Path | None) -> str:
     """
     stated = declarations.read_declarations_of_tree(project).version if project is not None else ""
     folders = [package, *([project] if project is not None else [])]
-    texts = [stated, *(_text(folder / "version.txt").strip() for folder in folders)]
+    texts = [stated, *(_read_text(folder / "version.txt").strip() for folder in folders)]
     for name in ("__init__.py", "version.py", "_version.py", "__about__.py"):
-        texts += re.findall(r"^__version__[^=\n]*= *[\"']([^\"']+)", _text(package / name), re.M)
+        texts += re.findall(
+            r"^__version__[^=\n]*= *[\"']([^\"']+)", _read_text(package / name), re.M
+        )
     for text in texts:
         try:
             return str(Version(text))
@@ -82,5 +84,5 @@ def version_of(package: Path, project: Path | None) -> str:
     return ""
 
 
-def _text(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""

@@ -25,7 +25,7 @@ _ENDS_FOR_GYM = (
 __getattr__ = families.find_in(__name__, atari=["play_atari"])
 
 
-def _bound(probe: Callable[..., np.ndarray], source: Source) -> Probe:
+def _bind_probe(probe: Callable[..., np.ndarray], source: Source) -> Probe:
     """The probe of one copy of the scripts."""
 
     @functools.wraps(probe)
@@ -42,8 +42,8 @@ def probes(source: Source) -> Mapping[tuple[str, str], Probe]:
     """(detail id, "script") -> probe of this copy of the scripts."""
     without = absent(source)
     return {
-        cell: _bound(probe, source)
-        for cell, probe in families.probes_of(__name__, "script").items()
+        cell: _bind_probe(probe, source)
+        for cell, probe in families.list_probes(__name__, "script").items()
         if cell[0] not in without
     }
 
@@ -52,7 +52,7 @@ def absent(source: Source) -> Mapping[str, str]:
     """Return the details and families that this copy lacks, or that cannot be probed."""
     unprobed = dict.fromkeys(OF_DDPG, _ENDS_FOR_GYM) if source.for_gym else {}
     return {
-        **families.absent_in(__name__),
+        **families.list_absent(__name__),
         "qrdqn": "has no QR-DQN",
         "tqc": "has no TQC",
         "trpo": "has no TRPO",

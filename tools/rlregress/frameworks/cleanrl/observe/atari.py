@@ -18,14 +18,14 @@ from rlregress.probing.interface import Inputs
 __all__ = ["ABSENT", "PROBES", "play_atari"]
 
 
-def _measured(measure: atari.Measure) -> Callable[..., np.ndarray]:
+def _make_probe(measure: atari.Measure) -> Callable[..., np.ndarray]:
     def probe(source: Source, inputs: Inputs) -> np.ndarray:
         preprocessing = atari.Preprocessing(
-            partial(atari_games.part, source),
-            partial(atari_games.waiting, source),
-            partial(atari_games.stacked, source),
+            partial(atari_games.play_through_wrapper, source),
+            partial(atari_games.play_through_waiting, source),
+            partial(atari_games.play_through_stack, source),
             partial(atari_games.play_whole, source),
-            partial(atari_games.vision, source),
+            partial(atari_games.make_vision, source),
         )
         return measure(preprocessing, inputs)
 
@@ -33,7 +33,7 @@ def _measured(measure: atari.Measure) -> Callable[..., np.ndarray]:
 
 
 PROBES: Mapping[str, Callable[..., np.ndarray]] = {
-    id: _measured(measure) for id, measure in atari.MEASUREMENTS.items()
+    id: _make_probe(measure) for id, measure in atari.MEASUREMENTS.items()
 }
 
 

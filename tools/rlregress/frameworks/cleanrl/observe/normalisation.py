@@ -15,11 +15,11 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import measured_by
 from rlregress.frameworks.cleanrl.observe.helpers.normalised_environments import (
-    playing,
+    provide_variables,
     walk_normalised,
 )
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run
+from rlregress.frameworks.cleanrl.slices import run_slice
 from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import showing
 from rlregress.probing.interface import Inputs
@@ -77,8 +77,8 @@ def _by_evaluator(source: Source, i: Inputs) -> np.ndarray:
         agents.append(_Noting(envs))
         return agents[-1]
 
-    with playing([playback]), tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
-        make_env = run(script.bound("environment", "make_env"), {})["make_env"]
+    with provide_variables([playback]), tempfile.TemporaryDirectory(prefix="rlregress-") as folder:
+        make_env = run_slice(script.find_binding("environment", "make_env"), {})["make_env"]
         path = Path(folder) / "agent.cleanrl_model"
         torch.save({}, path)
         with contextlib.redirect_stdout(io.StringIO()):

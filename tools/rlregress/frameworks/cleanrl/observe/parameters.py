@@ -9,13 +9,15 @@ import numpy as np
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import ending_both_ways
+from rlregress.probing.scripted import make_ending_environment
 
 _SAC = "sac_continuous_action"
 
 
 def _next_observation(source: Source, inputs: Inputs) -> np.ndarray:
-    script_run = small_runs.off_policy(source, _SAC, int(inputs["steps"]), ending_both_ways())
+    script_run = small_runs.run_off_policy(
+        source, _SAC, int(inputs["steps"]), make_ending_environment()
+    )
     buffer = script_run["rb"]
     if hasattr(buffer, "buffer"):
         stored = [float(np.ravel(transition[3])[0]) for transition in buffer.buffer]

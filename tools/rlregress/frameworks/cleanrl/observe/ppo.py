@@ -11,11 +11,16 @@ import torch
 from rlregress.frameworks.cleanrl.observe.drivers import measured_by
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import precise
+from rlregress.frameworks.cleanrl.stubs import use_float64
 from rlregress.measurements import ppo
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import last_linear, linear_layers, log_epsilon, ppo_initialisation
+from rlregress.probing.layers import (
+    last_linear_layer,
+    linear_layers,
+    log_epsilon,
+    measure_ppo_initialisation,
+)
 
 
 def _update(source: Source, settings: ppo.Settings) -> ppo.Effects:
@@ -29,11 +34,11 @@ def _update(source: Source, settings: ppo.Settings) -> ppo.Effects:
     flags.update(settings.named(clip_range="clip_coef"))
     part = Optimiser(source, settings.count, norm_adv=False, **flags)
     part.fix_value(settings.value)
-    fill([part.agent.actor_logstd], settings.log_deviation)
+    fill_parameters([part.agent.actor_logstd], settings.log_deviation)
     part.feed_ratio(settings.ratios)
     part.feed(advantages=settings.advantages, returns=settings.returns, values=settings.old_values)
     loss = part.value("total loss", "loss")["loss"]
-    parameters = last_linear(part.agent.critic).bias, part.agent.actor_logstd
+    parameters = last_linear_layer(part.agent.critic).bias, part.agent.actor_logstd
     gradients = torch.autograd.grad(loss, parameters)
     # the norm at the optimiser's step: gradient_clip
     return ppo.Effects(float(loss), float("nan"), *map(float, gradients))
@@ -58,7 +63,7 @@ def normalisation(source: Source, inputs: Inputs) -> np.ndarray:
 
 def normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
     """The policy loss of one minibatch of nearly equal advantages."""
-    with precise():
+    with use_float64():
         losses = _losses_of_policy(source, inputs, norm_adv=True)
     return np.array(losses)
 
@@ -72,7 +77,7 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
         dimensions=int(inputs["action_dimensions"]),
     ).agent.double()
     return np.array(
-        ppo_initialisation(linear_layers(agent.actor_mean) + linear_layers(agent.critic))
+        measure_ppo_initialisation(linear_layers(agent.actor_mean) + linear_layers(agent.critic))
     )
 
 

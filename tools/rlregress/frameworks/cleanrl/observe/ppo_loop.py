@@ -10,17 +10,17 @@ import numpy as np
 from rlregress.frameworks.cleanrl.observe.drivers import measured_by
 from rlregress.frameworks.cleanrl.observe.helpers.ppo_trainings import (
     ScriptTraining,
-    counter,
     lower_log_prob,
+    make_counter,
     no_values,
     train,
 )
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.frameworks.cleanrl.stubs import read_defaults
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs
-from rlregress.probing.parallel_updates import parallel_gradient
+from rlregress.probing.parallel_updates import count_processes_and_passes
 from rlregress.probing.scripted import end_after
 
 #: a bound on the norm of the gradient that none of them reaches
@@ -37,7 +37,7 @@ def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
         flags.update(gamma=0.0, max_grad_norm=_NO_CLIP)
     if settings.target is not None:
         flags["target_kl"] = settings.target
-        if "kle_stop" in defaults(source.script(SCRIPT)):
+        if "kle_stop" in read_defaults(source.script(SCRIPT)):
             flags["kle_stop"] = True
     if settings.falling is not None:
         # no other setting can fall
@@ -53,7 +53,7 @@ def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
         settings.total,
         settings.steps,
         settings.minibatches,
-        make_env=lambda: counter(**settings.script()),
+        make_env=lambda: make_counter(**settings.script()),
         at_end=at_end,
         num_envs=settings.environments,
         update_epochs=settings.epochs,
@@ -69,12 +69,17 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
     terminal: list[bool] = []
 
-    def look(run: Any, number: int) -> None:
+    def note_terminal(run: Any, number: int) -> None:
         del number
         terminal.append(any(bool((run[name] == limit).any()) for name in names))
 
     training = train(
-        source, 15, 5, 1, make_env=lambda: counter(limit, truncated=end_after(limit)), at_end=look
+        source,
+        15,
+        5,
+        1,
+        make_env=lambda: make_counter(limit, truncated=end_after(limit)),
+        at_end=note_terminal,
     )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
@@ -82,7 +87,7 @@ def segments(source: Source, inputs: Inputs) -> np.ndarray:
 _measured = measured_by(_train)
 PROBES: dict[str, Callable[[Source, Inputs], np.ndarray]] = {
     **{id: _measured(measure) for id, measure in loop.MEASUREMENTS.items()},
-    "ppo.parallel_gradient": _measured(parallel_gradient),
+    "ppo.parallel_gradient": _measured(count_processes_and_passes),
     "ppo.segments": segments,
 }
 

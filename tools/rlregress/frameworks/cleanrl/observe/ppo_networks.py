@@ -13,14 +13,14 @@ import torch
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import Optimiser, constant_rollouts
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import linear_layers, ppo_architecture
+from rlregress.probing.layers import describe_ppo_architecture, linear_layers
 
 
 def networks(source: Source, inputs: Inputs) -> np.ndarray:
     """Return widths of policy and value network, shared layers and activation function."""
     agent: Any = Optimiser(source, 2).agent
     parts = [agent.actor_mean, agent.critic]
-    return ppo_architecture(parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"])))
+    return describe_ppo_architecture(parts, 1, parts, torch.as_tensor(np.asarray(inputs["fed"])))
 
 
 def log_std(source: Source, inputs: Inputs) -> np.ndarray:

@@ -10,10 +10,10 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.stubs import CPU, Fn, arguments, spaces
+from rlregress.frameworks.cleanrl.slices import run_slice
+from rlregress.frameworks.cleanrl.stubs import CPU, Fn, make_arguments, make_spaces
 from rlregress.probing.interface import Inputs
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 _SCRIPT = "td3_continuous_action"
@@ -23,16 +23,16 @@ _BUFFERS = "cleanrl_utils/buffers.py"
 def _buffer(source: Source, capacity: int) -> Any:
     """The replay buffer as the script makes it."""
     script = source.script(_SCRIPT)
-    space = spaces(-1.0, 1.0)
+    space = make_spaces(-1.0, 1.0)
     variables = {
-        "args": arguments(script, buffer_size=capacity, num_envs=1),
+        "args": make_arguments(script, buffer_size=capacity, num_envs=1),
         "device": CPU,
         "envs": space,
         "env": space,
     }
     if source.has(_BUFFERS):
         variables["ReplayBuffer"] = source.module(_BUFFERS).ReplayBuffer
-    return run(script.bound("replay buffer", "rb"), variables)["rb"]
+    return run_slice(script.find_binding("replay buffer", "rb"), variables)["rb"]
 
 
 def _store(buffer: Any, reward: float) -> None:
@@ -48,7 +48,7 @@ def _sampling(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = _buffer(source, count)
     for reward in range(count):
         _store(buffer, float(reward))
-    np.random.seed(shifted(int(inputs["seed"])))
+    np.random.seed(shift_seed(int(inputs["seed"])))
     samples = buffer.sample(count)
     rewards = samples.rewards.numpy() if hasattr(samples, "rewards") else samples[2]
     return np.array([len(np.unique(rewards)) / count])
@@ -58,8 +58,8 @@ def _warmup(source: Source, inputs: Inputs) -> np.ndarray:
     return np.array(
         [
             float(
-                small_runs.stored(
-                    small_runs.off_policy(
+                small_runs.count_stored(
+                    small_runs.run_off_policy(
                         source,
                         script,
                         int(inputs["steps"]),
@@ -77,18 +77,18 @@ def _overwriting(source: Source, inputs: Inputs) -> np.ndarray:
     buffer = _buffer(source, int(inputs["capacity"]))
     for reward in inputs["rewards"]:
         _store(buffer, float(reward))
-    return np.sort(small_runs.rewards(buffer))
+    return np.sort(small_runs.read_rewards(buffer))
 
 
 def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=1.0, truncated=1.0)
     script = source.script(_SCRIPT)
-    samples = small_runs.off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
+    samples = small_runs.run_off_policy(source, _SCRIPT, 4, environment)["rb"].sample(2)
     columns = samples if not hasattr(samples, "rewards") else (None,) * 5
     value = Fn(lambda *_: torch.full((2, 1), inputs["value"]))
-    space = spaces(-1.0, 1.0)
+    space = make_spaces(-1.0, 1.0)
     variables = {
-        "args": arguments(script, gamma=inputs["discount"]),
+        "args": make_arguments(script, gamma=inputs["discount"]),
         "device": CPU,
         "data": samples,
         **dict(
@@ -104,7 +104,7 @@ def _both_flags(source: Source, inputs: Inputs) -> np.ndarray:
         "env": space,
         "envs": space,
     }
-    target = run(script.bound("regression target", "next_q_value"), variables)
+    target = run_slice(script.find_binding("regression target", "next_q_value"), variables)
     return target.vector("next_q_value")[:1]
 
 

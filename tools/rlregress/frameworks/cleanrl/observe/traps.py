@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import torch
 
-from rlregress.frameworks.cleanrl.observe.drivers.parts import optimizer
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_optimizer
 from rlregress.frameworks.cleanrl.observe.helpers import small_runs
 from rlregress.frameworks.cleanrl.observe.helpers.advantages import advantages
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script import SliceFailed, SliceUnbound
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
+from rlregress.frameworks.cleanrl.slices import run_slice
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, make_arguments, make_spaces
 from rlregress.probing.interface import Inputs
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_constant
 from rlregress.probing.scripted import Scripted, end_after
 
@@ -70,18 +70,18 @@ def _stored_values(source: Source, inputs: Inputs) -> np.ndarray:
         get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, value(x)),
     )
     reset = (lambda **_: observation) if four_values else (lambda **_: (observation.numpy(), {}))
-    envs = Bag(step=step, reset=reset, **vars(spaces(-1.0, 1.0)))
-    args = arguments(script, num_steps=1, gamma=float(inputs["discount"]))
+    envs = Bag(step=step, reset=reset, **vars(make_spaces(-1.0, 1.0)))
+    args = make_arguments(script, num_steps=1, gamma=float(inputs["discount"]))
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    sliced = run(script.bound("returns", "returns"), variables, used=("envs", "agent"))
+    sliced = run_slice(script.find_binding("returns", "returns"), variables, used=("envs", "agent"))
     return sliced.vector("advantages").reshape(-1)
 
 
 def _network(source: Source, name: str, *classes: str, low: float, high: float) -> Any:
     script = source.script(name)
-    box = spaces(low, high)
-    place = script.bound("actor", *classes)
-    make = run(place, {"args": arguments(script), "env": box, "envs": box}).any(*classes)
+    box = make_spaces(low, high)
+    place = script.find_binding("actor", *classes)
+    make = run_slice(place, {"args": make_arguments(script), "env": box, "envs": box}).any(*classes)
     return box, make
 
 
@@ -124,7 +124,7 @@ def _stored_log_prob(source: Source, inputs: Inputs) -> np.ndarray:
     make_constant(agent.actor_mean, inputs["mean"])
     act = agent.get_action_and_value if hasattr(agent, "get_action_and_value") else agent.get_action
     observations = torch.zeros(int(inputs["count"]), 1)
-    torch.manual_seed(shifted(int(inputs["seed"])))
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
     with torch.no_grad():
         actions, stored, *_ = act(observations)
         _, now, *_ = act(observations, actions)
@@ -135,8 +135,8 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
     del inputs
     counts: list[float] = []
     for name in (_SAC, _TD3):
-        script_run = small_runs.off_policy(source, name, 1)
-        groups = optimizer(script_run.globals, "critic").param_groups
+        script_run = small_runs.run_off_policy(source, name, 1)
+        groups = find_optimizer(script_run.globals, "critic").param_groups
         trained = sum(len(group["params"]) for group in groups)
         counts.append(trained / len(list(script_run["qf1"].parameters())))
     return np.array(counts)
@@ -144,7 +144,7 @@ def _critic_count(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    buffer = small_runs.off_policy(source, _TD3, steps)["rb"]
+    buffer = small_runs.run_off_policy(source, _TD3, steps)["rb"]
     if hasattr(buffer, "timeouts"):
         return np.array(buffer.timeouts[:steps], dtype=np.float64).reshape(-1)
     # rows are tuples: observation, action, reward, next observation, end
@@ -153,10 +153,10 @@ def _truncated_flags(source: Source, inputs: Inputs) -> np.ndarray:
 
 def _autoreset(source: Source, inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=end_after(int(inputs["episode"])))
-    script_run = small_runs.off_policy(
+    script_run = small_runs.run_off_policy(
         source, _TD3, int(inputs["steps"]), environment, shimmed=False
     )
-    return np.array([0.0, float(np.mean(small_runs.rewards(script_run["rb"]) == 0.0))])
+    return np.array([0.0, float(np.mean(small_runs.read_rewards(script_run["rb"]) == 0.0))])
 
 
 def _approx_kl(source: Source, inputs: Inputs) -> np.ndarray:
@@ -199,7 +199,7 @@ def _before_policy_update(source: Source, inputs: Inputs) -> np.ndarray:
     settings = {"learning_starts": 99, "policy_frequency": int(inputs["delay"])}
     script = source.script(_SAC)
     try:
-        small_runs.off_policy(source, _SAC, 102, batch_size=99, **settings)
+        small_runs.run_off_policy(source, _SAC, 102, batch_size=99, **settings)
     except NameError as error:
         # the attribute "name" is newer than the oldest Python that runs this
         match = re.search(r"'(\w+)'", str(error))

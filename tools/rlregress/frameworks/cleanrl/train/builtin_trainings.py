@@ -81,17 +81,19 @@ SCENARIOS: Mapping[str, tuple[str, Mapping[str, Any], str]] = {
 }  # fmt: skip
 
 
-def _plain(algorithm: str, source: Source) -> TraceTraining:
+def _make_plain_training(algorithm: str, source: Source) -> TraceTraining:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         path = source.script(f"{algorithm}_continuous_action").path
         run_script(
-            path, {**memory_sizes.sized(SETTINGS[algorithm]), "seed": seed}, make_env=make_env
+            path,
+            {**memory_sizes.set_memory_size(SETTINGS[algorithm]), "seed": seed},
+            make_env=make_env,
         )
 
     return training
 
 
-def _with_flags(title: str, source: Source) -> TraceTraining:
+def _make_training_with_flags(title: str, source: Source) -> TraceTraining:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         script, flags, actions = SCENARIOS[title]
         numbers = itertools.count()
@@ -112,6 +114,6 @@ def trainings(source: Source) -> Mapping[str, TraceTraining]:
     if source.for_gym:
         return {}
     return {
-        **{algorithm: _plain(algorithm, source) for algorithm in SETTINGS},
-        **{title: _with_flags(title, source) for title in SCENARIOS},
+        **{algorithm: _make_plain_training(algorithm, source) for algorithm in SETTINGS},
+        **{title: _make_training_with_flags(title, source) for title in SCENARIOS},
     }

@@ -12,7 +12,7 @@ import torch
 
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.train.training import prepared, run_prepared
+from rlregress.frameworks.cleanrl.train.training import prepare_run, run_prepared
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
@@ -30,7 +30,7 @@ NOT_NORMALISED = (
 )
 
 
-def before_zero_grad(look: Callable[[], None]) -> Any:
+def make_zero_grad_patch(look: Callable[[], None]) -> Any:
     """A patch that calls ``look`` whenever the script is about to empty its gradients."""
     original = torch.optim.Optimizer.zero_grad
 
@@ -48,11 +48,13 @@ def transitions(request: TrainingRequest, environments: int, source: Source) -> 
     for that are taken out of the way here. The others update after every step: a segment has one.
     Their buffer does not say that an episode was truncated.
     """
-    read = _rollouts if request.algorithm == "ppo" else _replay
-    return read(request, *prepared(request, source, environments))
+    read = _collect_rollouts if request.algorithm == "ppo" else _read_replay_buffer
+    return read(request, *prepare_run(request, source, environments))
 
 
-def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
+def _collect_rollouts(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
+) -> Transitions:
     rollouts: list[Any] = []
     collected: list[ScriptRun] = []
 
@@ -68,13 +70,15 @@ def _rollouts(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
         collected[:] = [run]
 
     # the script has stored the last step when it first empties its gradients
-    patches = [*NOT_NORMALISED, before_zero_grad(copy)]
+    patches = [*NOT_NORMALISED, make_zero_grad_patch(copy)]
     run_prepared(request, path, arguments, on_step=on_step, patches=patches)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done, None)
 
 
-def _replay(request: TrainingRequest, path: Path, arguments: Mapping[str, Any]) -> Transitions:
+def _read_replay_buffer(
+    request: TrainingRequest, path: Path, arguments: Mapping[str, Any]
+) -> Transitions:
     buffer = run_prepared(request, path, arguments)["rb"]
 
     def rows(stored: np.ndarray) -> np.ndarray:

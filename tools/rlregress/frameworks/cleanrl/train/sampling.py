@@ -13,10 +13,10 @@ from torch.overrides import TorchFunctionMode
 
 from rlregress.frameworks.cleanrl.running import ScriptRun
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.train.collection import NOT_NORMALISED, before_zero_grad
-from rlregress.frameworks.cleanrl.train.training import prepared, run_prepared
+from rlregress.frameworks.cleanrl.train.collection import NOT_NORMALISED, make_zero_grad_patch
+from rlregress.frameworks.cleanrl.train.training import prepare_run, run_prepared
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import array, note_samples, noted_targets
+from rlregress.probing.samples import as_array, note_samples, note_targets
 
 #: the script's name of a flattened rollout -> the field that its rows are
 _ROLLOUT = {
@@ -37,12 +37,12 @@ def minibatches(
     As for ``transitions``, observations and rewards of PPO are not normalised. A rollout's values
     are read only by an update that clips values.
     """
-    around.only("CleanRL", "autoreset")
-    read = _rollouts if request.algorithm == "ppo" else _replay
-    return read(request, *prepared(request, source, environments), _resets(around))
+    around.require_supported("CleanRL", "autoreset")
+    read = _note_rollout_minibatches if request.algorithm == "ppo" else _note_replay_minibatches
+    return read(request, *prepare_run(request, source, environments), _make_reset_patches(around))
 
 
-def _resets(around: TrainingVariant) -> list[Any]:
+def _make_reset_patches(around: TrainingVariant) -> list[Any]:
     """Patches that let the script's environments reset so; within the step they do anyway."""
     if around.autoreset in ("", "same_step"):
         return []
@@ -80,7 +80,7 @@ class _Indexing(TorchFunctionMode):
         def noted(observations: Any, action: Any = None) -> Any:
             answer = get_action_and_value(observations, action)
             if action is not None:
-                self._rows["policy_log_probs"] = array(answer[1])
+                self._rows["policy_log_probs"] = as_array(answer[1])
             return answer
 
         agent.get_action_and_value = noted
@@ -90,7 +90,7 @@ class _Indexing(TorchFunctionMode):
         if func is torch.Tensor.__getitem__ and self._run is not None:
             for name, field in _ROLLOUT.items():
                 if name in self._run and self._run[name] is args[0]:
-                    self._rows[field] = array(answer)
+                    self._rows[field] = as_array(answer)
         return answer
 
     def end(self) -> None:
@@ -98,17 +98,17 @@ class _Indexing(TorchFunctionMode):
         self._rows = {}
 
 
-def _rollouts(
+def _note_rollout_minibatches(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
     indexing = _Indexing()
-    patches = [*NOT_NORMALISED, *resets, before_zero_grad(indexing.end)]
+    patches = [*NOT_NORMALISED, *resets, make_zero_grad_patch(indexing.end)]
     with indexing:
         run_prepared(request, path, arguments, on_step=indexing.on_step, patches=patches)
     return indexing.read
 
 
-def _replay(
+def _note_replay_minibatches(
     request: TrainingRequest, path: Path, arguments: Mapping[str, Any], resets: list[Any]
 ) -> Sequence[Minibatch]:
     read: list[Minibatch] = []
@@ -118,6 +118,6 @@ def _replay(
         if "sample" not in vars(buffer):
             note_samples(buffer, read)
 
-    with noted_targets(read):
+    with note_targets(read):
         run_prepared(request, path, arguments, on_step=on_step, patches=resets)
     return read

@@ -15,10 +15,10 @@ import torch
 
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.probing.heads import Heads, prepare
+from rlregress.probing.heads import Heads, prepare_heads
 from rlregress.probing.interface import Trained, Unsupported
-from rlregress.probing.layers import last_linear
-from rlregress.probing.seeded_training import SeededTraining, arrays
+from rlregress.probing.layers import last_linear_layer
+from rlregress.probing.seeded_training import SeededTraining, as_arrays
 
 
 class _Reseeded(gymnasium.Wrapper):
@@ -32,7 +32,7 @@ class _Reseeded(gymnasium.Wrapper):
         return self.env.reset(seed=seed if seed is None else self._seed, options=options)
 
 
-def _arguments(request: SeededTraining) -> dict:
+def _make_arguments(request: SeededTraining) -> dict:
     hyperparameters = request.hyperparameters
     flags = {
         "seed": request.seeds.initialisation,
@@ -60,7 +60,7 @@ def _arguments(request: SeededTraining) -> dict:
     return flags
 
 
-def _trained(run: ScriptRun) -> Trained:
+def _make_trained(run: ScriptRun) -> Trained:
     names = [name for name in ("q_network", "target_network", "actor", "qf1") if name in run]
 
     def tensor(observations: np.ndarray) -> torch.Tensor:
@@ -83,12 +83,12 @@ def _trained(run: ScriptRun) -> Trained:
     parameters = {
         f"{name}.{key}": array
         for name in names
-        for key, array in arrays(run[name].state_dict()).items()
+        for key, array in as_arrays(run[name].state_dict()).items()
     }
     return Trained(policy, value, parameters, run.steps)
 
 
-def _script(request: SeededTraining, images: bool) -> str:
+def _choose_script(request: SeededTraining, images: bool) -> str:
     if request.algorithm == "ddpg":
         return "ddpg_continuous_action"
     return "dqn_atari" if images else "dqn"
@@ -112,20 +112,20 @@ def train_seeded(request: SeededTraining, source: Source) -> Trained:
 
     def begin(run: ScriptRun) -> None:
         head = run["q_network" if request.algorithm == "dqn" else "actor"]
-        prepare(request, lambda: Heads(last_linear(head)))
+        prepare_heads(request, lambda: Heads(last_linear_layer(head)))
         random.seed(seeds.exploration)
         torch.default_generator.manual_seed(seeds.exploration)
         np.random.seed(seeds.sampling)
         run["envs"].single_action_space.seed(seeds.exploration)
 
     run = run_script(
-        source.script(_script(request, images)).path,
-        _arguments(request),
+        source.script(_choose_script(request, images)).path,
+        _make_arguments(request),
         make_env=lambda: _Reseeded(request.make_env(images), seeds.environment),
-        on_step=lambda run: look(run.steps, lambda: _trained(run)),
+        on_step=lambda run: look(run.steps, lambda: _make_trained(run)),
         on_start=begin,
     )
-    return _trained(run)
+    return _make_trained(run)
 
 
 def sources_of_chance(source: Source) -> dict[str, str]:

@@ -19,18 +19,18 @@ from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.heads import (
     Heads,
-    constant_deviation,
-    constant_parameter,
-    normal_draws,
-    prepare,
+    fix_normal_draws,
+    make_deviation_setter,
+    make_parameter_setter,
+    prepare_heads,
 )
 from rlregress.probing.hyperparameter_mapping import (
-    refuse,
-    with_exploration_fraction,
-    without_fixed,
+    convert_exploration_steps,
+    drop_fixed,
+    refuse_hyperparameters,
 )
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 
 #: what no argument sets: (algorithm, hyperparameter) -> value
 _FIXED = {
@@ -57,7 +57,7 @@ _FIXED = {
 }
 
 
-def script_of(algorithm: str, source: Source) -> Any:
+def find_script(algorithm: str, source: Source) -> Any:
     """The script of an algorithm, if it can be trained.
 
     Raises:
@@ -69,18 +69,19 @@ def script_of(algorithm: str, source: Source) -> Any:
             "expected scripts for gymnasium; set CLEANRL_HOME to a checkout of "
             "https://github.com/vwxyzjn/cleanrl (details of this version can still be probed)"
         )
-    return source.script(read.script_of(algorithm))
+    return source.script(read.name_script(algorithm))
 
 
-def arguments_of(
+def make_arguments(
     algorithm: str, hyperparameters: Mapping[str, Any], source: Source, environments: int = 1
 ) -> dict[str, Any]:
     """Return the arguments of the script; UserError for settings that it lacks."""
-    settings, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
     own_flags: dict[str, Any] = {}
     if algorithm == "ppo":
         own_flags.update(
-            _minibatches(reasons, settings, environments), **_value_clipping(reasons, settings)
+            _convert_minibatch_size(reasons, settings, environments),
+            **_convert_value_clipping(reasons, settings),
         )
         if "max_gradient_norm" in settings and settings["max_gradient_norm"] is None:
             # the script always clips: by infinity it multiplies gradients by one
@@ -93,12 +94,14 @@ def arguments_of(
     unknown = sorted(set(settings) - set(flags))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    refuse(f"CleanRL's {read.script_of(algorithm)}.py", reasons)
+    refuse_hyperparameters(f"CleanRL's {read.name_script(algorithm)}.py", reasons)
     own_flags.update({flags[name]: value for name, value in settings.items()})
     return own_flags
 
 
-def _minibatches(reasons: list[str], settings: dict[str, Any], environments: int) -> dict[str, Any]:
+def _convert_minibatch_size(
+    reasons: list[str], settings: dict[str, Any], environments: int
+) -> dict[str, Any]:
     """The script is given the number of minibatches, not their size."""
     size, batch = settings.pop("minibatch_size"), settings["rollout_steps"] * environments
     number = max(batch // size, 1)
@@ -110,7 +113,7 @@ def _minibatches(reasons: list[str], settings: dict[str, Any], environments: int
     return {"num_minibatches": number}
 
 
-def _value_clipping(reasons: list[str], settings: dict[str, Any]) -> dict[str, Any]:
+def _convert_value_clipping(reasons: list[str], settings: dict[str, Any]) -> dict[str, Any]:
     clip = settings.pop("value_clip_range")
     if clip not in (None, settings["clip_range"]):
         reasons.append(
@@ -129,7 +132,7 @@ def _check_temperature(reasons: list[str], settings: Mapping[str, Any]) -> None:
         )
 
 
-def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
+def count_whole_steps(request: TrainingRequest, environments: int = 1) -> int:
     """The script's ``total_timesteps`` for at least the steps of the request.
 
     PPO drops what is not a whole rollout; the off-policy scripts count steps of all environments
@@ -145,7 +148,7 @@ def whole_steps(request: TrainingRequest, environments: int = 1) -> int:
 # -- what has been learned ---------------------------------------------------------------------
 
 
-def wrappers(environment: Any) -> list[Any]:
+def list_wrappers(environment: Any) -> list[Any]:
     """The wrappers that the script has put around an environment, the innermost first."""
     layers = []
     while isinstance(environment, gymnasium.Wrapper):
@@ -154,21 +157,21 @@ def wrappers(environment: Any) -> list[Any]:
     return layers[::-1]
 
 
-def _normalised(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
+def _make_normaliser(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
     # copies: the training goes on with the wrapper's own
     mean, variance = copy.deepcopy((wrapper.obs_rms.mean, wrapper.obs_rms.var))
     return lambda observation: (observation - mean) / np.sqrt(variance + wrapper.epsilon)
 
 
-def as_observed(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
+def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
     """Observations of the bare environment -> what the script's network gets of them.
 
     The script's own wrappers, in their order, with the statistics as they are now.
     """
     steps: list[Callable[[Any], Any]] = []
-    for wrapper in wrappers(environment):
+    for wrapper in list_wrappers(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeObservation):
-            steps.append(_normalised(wrapper))
+            steps.append(_make_normaliser(wrapper))
         elif isinstance(wrapper, gymnasium.ObservationWrapper):
             steps.append(wrapper.observation)
 
@@ -183,9 +186,9 @@ def as_observed(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
     return observe
 
 
-def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
+def _make_action_map(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
     """Actions of the script's network -> what the bare environment gets of them."""
-    changes = [w for w in wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
+    changes = [w for w in list_wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
 
     def act(actions: np.ndarray) -> np.ndarray:
         rows = []
@@ -198,7 +201,7 @@ def _acted(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
     return act
 
 
-def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
+def _make_deterministic_policy(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
     if "agent" in run:
         return run["agent"].actor_mean
     if "q_network" in run:
@@ -215,10 +218,14 @@ def _deterministic(run: ScriptRun) -> Callable[[torch.Tensor], torch.Tensor]:
     return mean
 
 
-def policy_of(run: ScriptRun) -> Policy:
+def make_policy(run: ScriptRun) -> Policy:
     """The deterministic policy, with the observation statistics of this moment."""
     environment = run["envs"].envs[0]
-    observe, act, network = as_observed(environment), _acted(environment), _deterministic(run)
+    observe, act, network = (
+        make_observation_map(environment),
+        _make_action_map(environment),
+        _make_deterministic_policy(run),
+    )
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
@@ -227,22 +234,22 @@ def policy_of(run: ScriptRun) -> Policy:
     return policy
 
 
-def _reward_unit(environment: Any) -> float:
+def _read_reward_unit(environment: Any) -> float:
     """Return the number that the script divides rewards by."""
     unit = 1.0
-    for wrapper in wrappers(environment):
+    for wrapper in list_wrappers(environment):
         if isinstance(wrapper, gymnasium.wrappers.NormalizeReward):
             unit *= float(np.sqrt(wrapper.return_rms.var + wrapper.epsilon))
     return unit
 
 
-def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
+def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     """Values in the environment's unit of reward: PPO's critic learns them in a running one."""
     environment = run["envs"].envs[0]
     observe, network, unit = (
-        as_observed(environment),
-        _deterministic(run),
-        _reward_unit(environment),
+        make_observation_map(environment),
+        _make_deterministic_policy(run),
+        _read_reward_unit(environment),
     )
 
     def value(observations: np.ndarray) -> np.ndarray:
@@ -261,12 +268,12 @@ def _value_of(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
     return value
 
 
-def _drawn_of(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
-    observe = as_observed(run["envs"].envs[0])
+def _make_draw(run: ScriptRun) -> Callable[[np.ndarray, np.ndarray], Any]:
+    observe = make_observation_map(run["envs"].envs[0])
 
     def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
         tensor = observe(observations)
-        with normal_draws(numbers):
+        with fix_normal_draws(numbers):
             if "agent" in run:
                 actions = run["agent"].get_action_and_value(tensor)[0].detach()
                 return actions, run["agent"].get_action_and_value(tensor, actions)[1]
@@ -286,7 +293,7 @@ _SCALARS = {
 }
 
 
-def _diagnostics_of(run: ScriptRun) -> dict[str, list[float]]:
+def _read_diagnostics(run: ScriptRun) -> dict[str, list[float]]:
     diagnostics: dict[str, list[float]] = {}
     for tag, value, _ in run.scalars:
         if tag in _SCALARS:
@@ -294,7 +301,7 @@ def _diagnostics_of(run: ScriptRun) -> dict[str, list[float]]:
     return diagnostics
 
 
-def _parameters_of(run: ScriptRun) -> dict[str, np.ndarray]:
+def _read_parameters(run: ScriptRun) -> dict[str, np.ndarray]:
     """Everything in the script's networks, and the leaves beside them that it trains."""
     tensors: dict[str, torch.Tensor] = {}
     inside = set()
@@ -309,12 +316,12 @@ def _parameters_of(run: ScriptRun) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in tensors.items()}
 
 
-def _watch(request: TrainingRequest) -> Callable[[ScriptRun], None]:
+def _make_step_hook(request: TrainingRequest) -> Callable[[ScriptRun], None]:
     passing = Passing(request.checkpoints)
 
     def on_step(run: ScriptRun) -> None:
-        if passing.at(run.steps):
-            request.on_checkpoint(run.steps, policy_of(run))
+        if passing.has_passed(run.steps):
+            request.on_checkpoint(run.steps, make_policy(run))
 
     return on_step
 
@@ -328,30 +335,30 @@ def _inverse_of_tanh(deviation: torch.Tensor) -> torch.Tensor:
 _ACTION_VALUES = ("q_network", "target_network", "qf1", "qf2", "qf1_target", "qf2_target")
 
 
-def heads(run: ScriptRun) -> Heads:
+def find_heads(run: ScriptRun) -> Heads:
     """The output layers of a script's networks."""
     if "agent" in run:
         agent = run["agent"]
-        deviation = constant_parameter(agent.actor_logstd, torch.log)
+        deviation = make_parameter_setter(agent.actor_logstd, torch.log)
         return Heads(agent.actor_mean[-1], deviation, [agent.critic[-1]])
-    values = [last_linear(run[name]) for name in _ACTION_VALUES if name in run]
+    values = [last_linear_layer(run[name]) for name in _ACTION_VALUES if name in run]
     if "q_network" in run:
-        return Heads(last_linear(run["q_network"]), values=values)
+        return Heads(last_linear_layer(run["q_network"]), values=values)
     actor = run["actor"]
     if not hasattr(actor, "fc_logstd"):
         return Heads(actor.fc_mu, values=values)
-    deviation = constant_deviation(actor.fc_logstd, slice(None), _inverse_of_tanh)
+    deviation = make_deviation_setter(actor.fc_logstd, slice(None), _inverse_of_tanh)
     return Heads(actor.fc_mean, deviation, values)
 
 
-def prepared(
+def prepare_run(
     request: TrainingRequest, source: Source, environments: int = 1
 ) -> tuple[Any, dict[str, Any]]:
     """(path of the script, its arguments)."""
-    path = script_of(request.algorithm, source).path
-    steps = whole_steps(request, environments)
-    hyperparameters = with_exploration_fraction(request.hyperparameters, steps)
-    arguments = arguments_of(request.algorithm, hyperparameters, source, environments)
+    path = find_script(request.algorithm, source).path
+    steps = count_whole_steps(request, environments)
+    hyperparameters = convert_exploration_steps(request.hyperparameters, steps)
+    arguments = make_arguments(request.algorithm, hyperparameters, source, environments)
     arguments.update(seed=request.seed, total_timesteps=steps)
     if environments > 1:
         # not every script has this argument, nor takes any other number than 1
@@ -367,7 +374,7 @@ def run_prepared(
         path,
         arguments,
         make_env=request.make_env,
-        on_start=lambda run: prepare(request, lambda: heads(run)),
+        on_start=lambda run: prepare_heads(request, lambda: find_heads(run)),
         # what a checkpoint disturbs must show
         guard_random=False,
         **options,
@@ -379,12 +386,12 @@ def train(request: TrainingRequest, source: Source) -> Trained:
 
     Checkpoints come after a step of the environment, before the script has stored it.
     """
-    run = run_prepared(request, *prepared(request, source), on_step=_watch(request))
+    run = run_prepared(request, *prepare_run(request, source), on_step=_make_step_hook(request))
     return Trained(
-        policy_of(run),
-        _value_of(run),
-        _parameters_of(run),
+        make_policy(run),
+        _make_value_function(run),
+        _read_parameters(run),
         run.steps,
-        _diagnostics_of(run),
-        _drawn_of(run),
+        _read_diagnostics(run),
+        _make_draw(run),
     )

@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3.observe.drivers.twins import Driver
 from rlregress.measurements.twin_details import loop
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear, linear_layers
+from rlregress.probing.layers import last_linear_layer, linear_layers
 from rlregress.probing.scripted import Scripted
 
 #: a warm-up is looked for among so many updates
@@ -63,14 +63,14 @@ def _remember(layer: Any, inputs: Inputs) -> None:
 
 
 @contextmanager
-def _passes(layer: Any) -> Iterator[list[_Pass]]:
+def _record_passes(layer: Any) -> Iterator[list[_Pass]]:
     """Yield a list of the inputs and outputs of a normalisation, one pair a call."""
     recorded: list[_Pass] = []
 
-    def look(_: Any, inputs: Any, outputs: torch.Tensor) -> None:
+    def record_pass(_: Any, inputs: Any, outputs: torch.Tensor) -> None:
         recorded.append((inputs[0][:, 0].detach().numpy(), outputs[:, 0].detach().double().numpy()))
 
-    handle = layer.register_forward_hook(look)
+    handle = layer.register_forward_hook(record_pass)
     try:
         yield recorded
     finally:
@@ -90,7 +90,7 @@ def _batch(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
     agent = _agent(buffer_size=size)
     _transitions(agent, [inputs["current"]] * size, inputs["next"])
-    with _passes(_critic_layers(agent)) as passes:
+    with _record_passes(_critic_layers(agent)) as passes:
         agent.train(gradient_steps=1, batch_size=size)
     return np.array([_outputs_for(passes, inputs[name]) for name in ("current", "next")])
 
@@ -107,19 +107,19 @@ def _target(inputs: Inputs) -> np.ndarray:
     constant_agents.add_transitions(agent, size, reward=float(inputs["reward"]))
     gradients: list[float] = []
 
-    def look() -> None:
-        layers: list[Any] = [last_linear(network) for network in agent.critic.q_networks]
+    def note_gradient() -> None:
+        layers: list[Any] = [last_linear_layer(network) for network in agent.critic.q_networks]
         gradients.append(float(np.mean([float(layer.bias.grad) for layer in layers])))
 
-    with watched_updates.before_steps(agent.critic.optimizer, look):
-        target = watched_updates.regression_target(
+    with watched_updates.call_before_steps(agent.critic.optimizer, note_gradient):
+        target = watched_updates.run_and_find_target(
             lambda: agent.train(gradient_steps=1, batch_size=size)
         )
     error = float(inputs["value"]) - target
     return np.array(
         [
             (target - float(inputs["reward"])) / discount,
-            watched_updates.only(gradients) / error,
+            watched_updates.require_one_number(gradients) / error,
         ]
     )
 
@@ -174,7 +174,7 @@ def _acting(inputs: Inputs) -> np.ndarray:
     acting = []
     expected = np.full(1, inputs["current"], dtype=np.float32)
     for act in (lambda: agent.learn(1), lambda: agent.predict(expected, deterministic=True)):
-        with _passes(layer) as passes:
+        with _record_passes(layer) as passes:
             act()
         acting.append(_outputs_for(passes, inputs["current"]))
     has_moved = float(layer.ra_mean[0]) != float(inputs["mean"])
@@ -197,8 +197,8 @@ def _policy_statistics(inputs: Inputs) -> np.ndarray:
         stepped.append(len(passed))
 
     _remember(_policy_layers(agent), inputs)
-    noting = watched_updates.before_steps(agent.critic.optimizer, learnt)
-    with _passes(_policy_layers(agent)) as policy, _passes(critic) as passed, noting:
+    noting = watched_updates.call_before_steps(agent.critic.optimizer, learnt)
+    with _record_passes(_policy_layers(agent)) as policy, _record_passes(critic) as passed, noting:
         agent.train(gradient_steps=1, batch_size=size)
     passes = [policy, policy, passed[stepped[0] :]]
     names = ("next", "other", "other")
@@ -218,13 +218,13 @@ def _policy_and_temperature_delay(inputs: Inputs) -> np.ndarray:
 
 def _adam_beta1(inputs: Inputs) -> np.ndarray:
     del inputs
-    optimizers = constant_agents.optimizers(_agent())
+    optimizers = constant_agents.list_optimizers(_agent())
     return np.array([optimizer.param_groups[0]["betas"][0] for optimizer in optimizers.values()])
 
 
 def _networks(inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = constant_agents.make(CrossQ, Scripted(), buffer_size=8)
+    agent = constant_agents.make_agent(CrossQ, Scripted(), buffer_size=8)
     networks = [agent.actor.latent_pi, agent.critic.q_networks[0]]
     widths = [layer.out_features for network in networks for layer in linear_layers(network)[:2]]
     return np.array(

@@ -24,7 +24,7 @@ _NONE = 1e-4
 
 
 def _agent(logits: Sequence[float], allowed: Sequence[float]) -> Any:
-    agent = constant_agents.make(
+    agent = constant_agents.make_agent(
         MaskablePPO, Masked(allowed), n_steps=_ROWS, batch_size=_ROWS, n_epochs=1
     )
     make_constant(agent.policy.action_net, logits)
@@ -65,13 +65,15 @@ def _update(inputs: Inputs) -> np.ndarray:
     agent = _agent([0.0, 0.0, inputs["logit"]], [1.0, 1.0, 0.0])
     gradients: list[float] = []
 
-    def look() -> None:
+    def note_gradient() -> None:
         gradients.append(float(agent.policy.action_net.bias.grad[2]))
 
-    with watched_updates.before_steps(agent.policy.optimizer, look):
+    with watched_updates.call_before_steps(agent.policy.optimizer, note_gradient):
         agent.learn(_ROWS)
     is_chosen = bool(np.any(agent.rollout_buffer.actions == 2))
-    return np.array([is_chosen, abs(watched_updates.only(gradients)) > _NONE], dtype=np.float64)
+    return np.array(
+        [is_chosen, abs(watched_updates.require_one_number(gradients)) > _NONE], dtype=np.float64
+    )
 
 
 def _predict(inputs: Inputs) -> np.ndarray:

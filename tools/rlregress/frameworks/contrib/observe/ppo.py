@@ -15,7 +15,7 @@ _CLIPPED = ("MaskablePPO", "RecurrentPPO")
 _GAUSSIAN = ("RecurrentPPO", "TRPO")
 _ALL = ("MaskablePPO", "RecurrentPPO", "TRPO")
 
-_BY_CLASS = on_policy.by_class(ppo, ppo_loop, ppo_networks, rollout, traps)
+_BY_CLASS = on_policy.list_probes_of_class(ppo, ppo_loop, ppo_networks, rollout, traps)
 
 
 def probe_of(detail: str, name: str) -> Probe:

@@ -24,7 +24,7 @@ _ROWS = 8
 
 
 def _network(**arguments: Any) -> Any:
-    return constant_agents.make(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
+    return constant_agents.make_agent(QRDQN, Scripted(discrete=2), buffer_size=8, **arguments)
 
 
 def _default_quantiles(inputs: Inputs) -> np.ndarray:
@@ -41,7 +41,7 @@ def _adam_epsilon(inputs: Inputs) -> np.ndarray:
 
 def _default_truncation(inputs: Inputs) -> np.ndarray:
     del inputs
-    agent = constant_agents.make(TQC, Scripted(), buffer_size=8)
+    agent = constant_agents.make_agent(TQC, Scripted(), buffer_size=8)
     values = agent.critic(torch.zeros(1, 1), torch.zeros(1, 1))
     return np.array([*values.shape[1:], agent.top_quantiles_to_drop_per_net], dtype=np.float64)
 
@@ -80,8 +80,8 @@ def _dropped(inputs: Inputs) -> np.ndarray:
 def _actor_loss(inputs: Inputs) -> np.ndarray:
     agent = _with_quantiles(inputs)
     update = partial(agent.train, gradient_steps=1, batch_size=_ROWS)
-    losses = watched_updates.losses_of_update(update, constant_agents.optimizers(agent))
-    return np.array([watched_updates.only(losses["actor"])])
+    losses = watched_updates.run_and_record_losses(update, constant_agents.list_optimizers(agent))
+    return np.array([watched_updates.require_one_number(losses["actor"])])
 
 
 PROBES: Mapping[str, Probe] = {

@@ -62,12 +62,12 @@ def _learn(
         if settings.constant:
             _KIND.be_constant(agent, 0.0)
 
-        def look(layer: Any, _: Any, outputs: torch.Tensor) -> None:
+        def note_means(layer: Any, _: Any, outputs: torch.Tensor) -> None:
             # updates repeat what was collected
             if not agent.policy.training:
                 means.append(outputs[:, 0].detach().numpy().copy())
 
-        agent.policy.action_net.register_forward_hook(look)
+        agent.policy.action_net.register_forward_hook(note_means)
 
     def change(buffer: Any) -> None:
         returns = buffer.advantages + buffer.values
@@ -86,7 +86,7 @@ def _learn(
     discount = {} if settings.discount is None else {"gamma": settings.discount}
     training = ppo_trainings.train(
         _KIND,
-        gyms.side_by_side(*(environments if wrap is None else map(wrap, environments))),
+        gyms.vectorise_environments(*(environments if wrap is None else map(wrap, environments))),
         settings.rollouts * settings.rows,
         n_steps=settings.steps,
         batch_size=settings.rows // settings.minibatches,

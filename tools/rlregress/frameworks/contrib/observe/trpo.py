@@ -25,7 +25,7 @@ def _step(
 ) -> tuple[float, float]:
     """See ``measurements.trpo.Step``."""
     count, settings = len(actions), {"target_kl": bound, "cg_damping": damping}
-    agent = constant_agents.make(
+    agent = constant_agents.make_agent(
         TRPO,
         # observations of 0: of the layer of the mean the bias alone counts
         Scripted(observations=0.0, next_observations=0.0),
@@ -54,9 +54,9 @@ def _step(
 
 def _critic_updates(inputs: Inputs) -> np.ndarray:
     size = int(inputs["batch_size"])
-    agent = constant_agents.make(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
+    agent = constant_agents.make_agent(TRPO, Scripted(), n_steps=2 * size, batch_size=size)
     steps: list[None] = []
-    with watched_updates.before_steps(agent.policy.optimizer, lambda: steps.append(None)):
+    with watched_updates.call_before_steps(agent.policy.optimizer, lambda: steps.append(None)):
         agent.learn(2 * size)
     return np.array([len(steps) / 2])
 

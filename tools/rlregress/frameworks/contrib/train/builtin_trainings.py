@@ -15,7 +15,7 @@ from sb3_contrib.common.maskable import callbacks, evaluation
 from sb3_contrib.common.vec_env import AsyncEval
 from sb3_contrib.common.wrappers import ActionMasker, TimeFeatureWrapper
 
-from rlregress.frameworks.contrib.load import class_named
+from rlregress.frameworks.contrib.load import find_class
 from rlregress.frameworks.sb3 import gyms, user_code
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.builtin_trainings import (
@@ -178,7 +178,7 @@ def _training(
             _act_loaded,
         ]
         return Training(
-            partial(class_named, title),
+            partial(find_class, title),
             both,
             arguments,
             {**networks, **own},

@@ -20,10 +20,10 @@ from rlregress.frameworks.sb3.train import (
     seeded,
     training,
 )
-from rlregress.probing.samples import noted_targets
+from rlregress.probing.samples import note_targets
 
 
-def _memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
+def _initial_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
     size = (policy.lstm_actor.num_layers, rows, policy.lstm_actor.hidden_size)
     nothing = (torch.zeros(size), torch.zeros(size))
     states = nothing if for_values else RNNStates(nothing, nothing)
@@ -41,18 +41,18 @@ LIBRARY = training.Library(
         # a loss compares each with each: of 200, the default, and 1024 rows it takes seconds
         "dqn": {"n_quantiles": 10},
     },
-    memory=_memory,
+    memory=_initial_memory,
 )
 
 
-def _mean_of_quantiles(targets: np.ndarray, rows: int) -> np.ndarray:
+def _average_quantiles(targets: np.ndarray, rows: int) -> np.ndarray:
     return targets.reshape(rows, -1).mean(1, dtype=np.float64)
 
 
 _noted = partial(
-    noted_targets,
+    note_targets,
     losses=[(module, "quantile_huber_loss") for module in (qrdqn, tqc)],
-    of_rows=_mean_of_quantiles,
+    of_rows=_average_quantiles,
 )
 train = partial(training.train, library=LIBRARY)
 transitions = partial(collection.transitions, library=LIBRARY)

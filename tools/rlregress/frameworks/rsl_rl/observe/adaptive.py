@@ -39,7 +39,7 @@ def _divergence(inputs: Inputs) -> np.ndarray:
     ]
 
     def change(storage: Any) -> None:
-        mean, _ = compat.old_distribution(storage)
+        mean, _ = compat.read_old_distribution(storage)
         compat.set_old_distribution(storage, mean + old[0], old[1])
 
     divergences = []
@@ -73,13 +73,13 @@ def _parameter(inputs: Inputs) -> np.ndarray:
         entropy_coef=1.0,
         max_grad_norm=NO_CLIP,
     )
-    trained, logarithm = compat.deviation(training.algorithm)
+    trained, logarithm = compat.find_deviation(training.algorithm)
     return (trained.exp() if logarithm else trained).detach().numpy()
 
 
 def _negative(inputs: Inputs) -> np.ndarray:
     def prepare(agent: Any) -> None:
-        torch.nn.init.constant_(compat.deviation(agent)[0], float(inputs["parameter"]))
+        torch.nn.init.constant_(compat.find_deviation(agent)[0], float(inputs["parameter"]))
 
     scales: list[float] = []
     try:
@@ -88,7 +88,9 @@ def _negative(inputs: Inputs) -> np.ndarray:
             1,
             steps=2,
             prepare=prepare,
-            change=lambda storage: scales.append(compat.old_distribution(storage)[1][0].item()),
+            change=lambda storage: scales.append(
+                compat.read_old_distribution(storage)[1][0].item()
+            ),
         )
     except (RuntimeError, ValueError):
         # what torch says of a normal distribution without a positive deviation

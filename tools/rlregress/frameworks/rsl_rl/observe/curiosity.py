@@ -18,7 +18,7 @@ from rlregress.probing.scripted import Scripted
 
 def freeze(agent: Any) -> None:
     """Let the predictor learn nothing: not every version is configured with its learning rate."""
-    for group in compat.curiosity_optimizer(agent).param_groups:
+    for group in compat.find_curiosity_optimizer(agent).param_groups:
         group["lr"] = FROZEN
 
 
@@ -42,7 +42,7 @@ def _train(
     def prepare(agent: Any) -> None:
         make_constant(agent.rnd.target, inputs["fixed"])
         make_constant(agent.rnd.predictor, inputs["predicted"])
-        compat.curiosity_optimizer(agent).register_step_pre_hook(lambda *_: look(agent))
+        compat.find_curiosity_optimizer(agent).register_step_pre_hook(lambda *_: look(agent))
 
     networks = {f"{name}_hidden_dims": [8] for name in ("predictor", "target")}
     return train(
@@ -120,7 +120,7 @@ def _gradient_clip(inputs: Inputs) -> np.ndarray:
     norms: list[float] = []
     _train(
         {"fixed": [far], "predicted": [0.0]},
-        lambda agent: norms.append(gradient_norm(compat.curiosity_optimizer(agent))),
+        lambda agent: norms.append(gradient_norm(compat.find_curiosity_optimizer(agent))),
     )
     return np.minimum(norms, float(inputs["cap"]))
 
@@ -128,13 +128,13 @@ def _gradient_clip(inputs: Inputs) -> np.ndarray:
 def _learning_rate(inputs: Inputs) -> np.ndarray:
     rates: list[float] = []
 
-    def look(agent: Any) -> None:
-        for optimizer in (agent.optimizer, compat.curiosity_optimizer(agent)):
+    def note_rates(agent: Any) -> None:
+        for optimizer in (agent.optimizer, compat.find_curiosity_optimizer(agent)):
             rates.append(float(optimizer.param_groups[0]["lr"]))
 
     _train(
         {"fixed": [1.0], "predicted": [0.0]},
-        look,
+        note_rates,
         rates={"learning_rate": float(inputs["learning_rate"])},
         learning_rate=float(inputs["predictor_rate"]),
     )

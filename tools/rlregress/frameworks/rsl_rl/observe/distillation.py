@@ -14,7 +14,7 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers.trainings import FROZEN, SMALL
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.recorded_update import record_update
 from rlregress.probing.scripted import Scripted
 
 
@@ -43,8 +43,8 @@ def _train(
         "gradient_length": length,
         **settings,
     }
-    compat.require(algorithm, SMALL)
-    configuration = compat.configuration(
+    compat.require_configuration(algorithm, SMALL)
+    configuration = compat.make_configuration(
         steps,
         algorithm,
         SMALL,
@@ -52,17 +52,17 @@ def _train(
         ("StudentTeacher", "StudentTeacherRecurrent"),
     )
     environment = Scripted()
-    with compat.silent():
+    with compat.silence_runner():
         # 5.5 and later warn of steps that do not fill a window
         warnings.filterwarnings("ignore", "The product of", UserWarning)
         runner = runner_class(Vectorised(environment), configuration, log_dir=None, device="cpu")
         agent = runner.alg
-        compat.policy(agent).loaded_teacher = agent.teacher_loaded = True
-        make_constant(compat.network(agent, "student"), teacher + error)
-        make_constant(compat.network(agent, "teacher"), teacher)
+        compat.find_policy(agent).loaded_teacher = agent.teacher_loaded = True
+        make_constant(compat.find_network(agent, "student"), teacher + error)
+        make_constant(compat.find_network(agent, "teacher"), teacher)
         compat.set_log_deviation(agent, -12.0)
-        with recorded_update({"student": agent.optimizer}) as recorded:
-            compat.learn(runner, rollouts)
+        with record_update({"student": agent.optimizer}) as recorded:
+            compat.train_without_folder(runner, rollouts)
     return _Distilled(recorded.losses["student"], environment.received[0].item())
 
 

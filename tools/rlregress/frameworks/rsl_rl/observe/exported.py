@@ -14,7 +14,7 @@ from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.scripted import counting
+from rlregress.probing.scripted import make_counting_environment
 
 #: every way to make an action; the two laws of Gaussians take their mean apart by different lines
 _POLICIES: list[dict[str, Any]] = [
@@ -41,7 +41,7 @@ def _images(numbers: torch.Tensor) -> torch.Tensor:
 
 def _scripted(network: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
     """How TorchScript acts, and how it is reset."""
-    with compat.silent():
+    with compat.silence_runner():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         exported = script(network.as_jit())
 
@@ -91,7 +91,7 @@ def _differences(
             network.reset(), reset()
             for number in numbers:
                 sets = {"policy": number, **({compat.IMAGES: _images(number)} if images else {})}
-                expected = network(compat.observed(sets, stepped=True))
+                expected = network(compat.make_observations(sets, stepped=True))
                 far.append((act(*sets.values()) - expected).abs().max().item())
         yield np.reshape(far, (2, steps))
 
@@ -111,10 +111,12 @@ def _exported(inputs: Inputs) -> np.ndarray:
     policies = [Networks(hidden=[16], normalised=True, **further) for further in _POLICIES]
     for networks in [policy for policy in policies if not policy.lacking()]:
         # the statistics of the normaliser move, and the policy with it
-        environment = Vectorised(counting(2 * steps), further={compat.IMAGES: _images})
+        environment = Vectorised(
+            make_counting_environment(2 * steps), further={compat.IMAGES: _images}
+        )
         runner = trainings.make(environment, steps, networks, **_ONCE)
-        with compat.silent():
-            compat.learn(runner, 2)
+        with compat.silence_runner():
+            compat.train_without_folder(runner, 2)
         trainings.speak_up(runner.alg)
         for name, ways in _WAYS.items():
             with torch.no_grad():

@@ -19,22 +19,22 @@ from rlregress.measurements import normalisation, normalisation_traps
 from rlregress.measurements.normalisation import Script, Walked, showing
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import linear_layers
-from rlregress.probing.scripted import Scripted, counting
+from rlregress.probing.scripted import Scripted, make_counting_environment
 
 _NORMALISED = Networks(hidden=[16], normalised=True)
 
 
-def _showing(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
+def _make_environments(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
     """Two environments with the same observations: of one alone advantages have no deviation."""
     playback = showing(observations, **script)
     further = {} if privileged is None else {"critic": privileged}
     return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
 
 
-def _trained(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
+def _train_agent(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
     """A training whose rollouts have one step, so that statistics move at each."""
     return trainings.train(
-        _showing(observations, privileged),
+        _make_environments(observations, privileged),
         len(observations),
         steps=1,
         networks=_NORMALISED,
@@ -45,14 +45,14 @@ def _trained(observations: Any, privileged: Any = None) -> trainings.AgentTraini
 def _walk(scripts: Sequence[Script]) -> Walked:
     (script,) = scripts
     observations = np.append(script["observations"][0], script["next_observations"])
-    return Walked(np.array(_trained(observations).given), np.zeros((0, 1)))
+    return Walked(np.array(_train_agent(observations).given), np.zeros((0, 1)))
 
 
 def _default(i: Inputs) -> np.ndarray:
     observations = np.append(0.0, i["observations"])
     rewards: list[np.ndarray] = []
     training = trainings.train(
-        _showing(observations, rewards=i["rewards"]),
+        _make_environments(observations, rewards=i["rewards"]),
         1,
         steps=len(observations),
         networks=Networks(hidden=[16]),
@@ -62,32 +62,32 @@ def _default(i: Inputs) -> np.ndarray:
     return np.concatenate([numbers[[3, -1]], rewards[0][[3, -1]]])
 
 
-def _played(runner: Any, observations: Any) -> np.ndarray:
+def _play_agent(runner: Any, observations: Any) -> np.ndarray:
     """Return the inputs of an agent's networks where it acts without training."""
     play, recorded = runner.get_inference_policy(), []
-    first = linear_layers(compat.network(runner.alg, "actor"))[0]
+    first = linear_layers(compat.find_network(runner.alg, "actor"))[0]
     handle = first.register_forward_pre_hook(lambda _, inputs: recorded.append(inputs[0].item()))
     for number in observations:
         groups = dict.fromkeys(("policy", "teacher", "rnd_state"), torch.full((1, 1), number))
         with torch.no_grad():
-            play(compat.observed(groups, stepped=True))
+            play(compat.make_observations(groups, stepped=True))
     handle.remove()
     return np.array(recorded)
 
 
 def _evaluation(i: Inputs) -> np.ndarray:
-    return _played(_trained(i["training"]).runner, np.float32(i["evaluation"]))
+    return _play_agent(_train_agent(i["training"]).runner, np.float32(i["evaluation"]))
 
 
 def _saved(i: Inputs) -> np.ndarray:
-    trained = _trained(i["training"]).runner
+    trained = _train_agent(i["training"]).runner
     loaded = trainings.make(Scripted(), 1, _NORMALISED)
-    with tempfile.TemporaryDirectory() as folder, compat.silent():
+    with tempfile.TemporaryDirectory() as folder, compat.silence_runner():
         path = Path(folder) / "agent.pt"
         trained.logger_type = "tensorboard"
         trained.save(str(path))
         loaded.load(str(path))
-    return _played(loaded, np.float32(i["evaluation"]))
+    return _play_agent(loaded, np.float32(i["evaluation"]))
 
 
 def _component(*batches: Any, **options: Any) -> Any:
@@ -121,7 +121,7 @@ def _until(i: Inputs) -> np.ndarray:
 
 def _critic(i: Inputs) -> np.ndarray:
     factor, offset = float(i["factor"]), float(i["offset"])
-    training = _trained(i["observations"], lambda numbers: factor * numbers + offset)
+    training = _train_agent(i["observations"], lambda numbers: factor * numbers + offset)
     # the value network gets the observation after each step, too
     scaled, own = training.given_to_critic[-2][0], training.given[-1][0]
     observed = factor * i["observations"][-1] + offset
@@ -131,7 +131,11 @@ def _critic(i: Inputs) -> np.ndarray:
 def _ratio(i: Inputs) -> np.ndarray:
     steps = int(i["steps"])
     training = trainings.train(
-        counting(2 * steps), 2, steps=steps, networks=_NORMALISED, learning_rate=trainings.FROZEN
+        make_counting_environment(2 * steps),
+        2,
+        steps=steps,
+        networks=_NORMALISED,
+        learning_rate=trainings.FROZEN,
     )
     return training.list_first_policy_changes(2)
 

@@ -21,12 +21,12 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
     """See ``measurements.ppo.Update``."""
 
     def prepare(agent: Any) -> None:
-        make_constant(compat.network(agent, "critic"), settings.value)
+        make_constant(compat.find_network(agent, "critic"), settings.value)
         compat.set_log_deviation(agent, settings.log_deviation)
 
     def change(storage: Any) -> None:
         numbers = {"advantages": settings.advantages, "returns": settings.returns}
-        trainings.feed(storage, **numbers, values=settings.old_values)
+        trainings.feed_storage(storage, **numbers, values=settings.old_values)
         trainings.lower(storage, settings.ratios)
 
     algorithm = settings.named(
@@ -49,10 +49,10 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
         **algorithm,
     )
     return ppo.Effects(
-        watched_updates.only(training.losses),
-        watched_updates.only(training.gradient_norms),
-        trainings.trained_bias_gradient(compat.network(training.algorithm, "critic")),
-        watched_updates.only(training.log_std_gradients),
+        watched_updates.require_one_number(training.losses),
+        watched_updates.require_one_number(training.gradient_norms),
+        trainings.trained_bias_gradient(compat.find_network(training.algorithm, "critic")),
+        watched_updates.require_one_number(training.log_std_gradients),
     )
 
 
@@ -64,7 +64,7 @@ def _losses_for_rewards(inputs: Inputs, minibatches: int, **algorithm: Any) -> n
         1,
         steps=len(rewards),
         change=lambda storage: trainings.lower(storage, inputs["ratio"]),
-        prepare=lambda agent: make_constant(compat.network(agent, "critic"), 0.0),
+        prepare=lambda agent: make_constant(compat.find_network(agent, "critic"), 0.0),
         num_mini_batches=minibatches,
         learning_rate=trainings.FROZEN,
         clip_param=0.2,
@@ -89,7 +89,9 @@ def _normalisation_of_one(inputs: Inputs) -> np.ndarray:
 def _adam_epsilon(inputs: Inputs) -> np.ndarray:
     del inputs
     agent = trainings.make(Scripted(), 8).alg
-    models = {id(model): model for model in (compat.policy(agent), getattr(agent, "critic", None))}
+    models = {
+        id(model): model for model in (compat.find_policy(agent), getattr(agent, "critic", None))
+    }
     parameters = [p for model in models.values() if model is not None for p in model.parameters()]
     return np.array([log_epsilon(agent.optimizer, parameters)])
 

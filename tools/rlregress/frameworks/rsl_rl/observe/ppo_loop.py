@@ -16,14 +16,15 @@ from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import diverging
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_constant
-from rlregress.probing.parallel_updates import parallel_gradient
-from rlregress.probing.scripted import Scripted, counting, end_after
+from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
 
 
 def _train(settings: loop.Settings) -> trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
-        counting(settings.total, **settings.script()) for _ in range(settings.environments)
+        make_counting_environment(settings.total, **settings.script())
+        for _ in range(settings.environments)
     ]
     options: dict[str, Any] = settings.named(
         clip_range="clip_param", entropy_coefficient="entropy_coef"
@@ -36,11 +37,11 @@ def _train(settings: loop.Settings) -> trainings.AgentTraining:
 
     def prepare(agent: Any) -> None:
         if settings.monte_carlo:
-            make_constant(compat.network(agent, "critic"), 0.0)
+            make_constant(compat.find_network(agent, "critic"), 0.0)
 
     def change(storage: Any) -> None:
         if settings.advantage is not None:
-            trainings.feed(storage, advantages=settings.advantage)
+            trainings.feed_storage(storage, advantages=settings.advantage)
         trainings.lower(storage, settings.ratio)
 
     return trainings.train(
@@ -60,19 +61,19 @@ def _segments(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal = []
 
-    def look(storage: Any) -> None:
-        arrays = [compat.group(storage.observations), *vars(storage).values()]
+    def note_terminal(storage: Any) -> None:
+        arrays = [compat.select_group(storage.observations), *vars(storage).values()]
         tensors = [array for array in arrays if isinstance(array, torch.Tensor)]
         terminal.append(any(bool((array == limit).any()) for array in tensors))
 
-    environment = counting(limit, truncated=end_after(limit), restarts=True)
-    training = trainings.train(environment, 3, steps=5, change=look)
+    environment = make_counting_environment(limit, truncated=end_after(limit), restarts=True)
+    training = trainings.train(environment, 3, steps=5, change=note_terminal)
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 def diverge(storage: Any, divergence: float) -> None:
     """Let the divergence of a rollout's policy from the present one, a Gaussian, be this."""
-    mean, scale = compat.old_distribution(storage)
+    mean, scale = compat.read_old_distribution(storage)
     compat.set_old_distribution(storage, mean + scale * float(np.sqrt(2.0 * divergence)), scale)
     trainings.lower(storage, np.resize(diverging(divergence), len(mean)))
 
@@ -123,7 +124,7 @@ PROBES: Mapping[str, Probe] = {
         for id, measure in loop.MEASUREMENTS.items()
         if id not in ABSENT
     },
-    "ppo.parallel_gradient": partial(parallel_gradient, _train),
+    "ppo.parallel_gradient": partial(count_processes_and_passes, _train),
     "ppo.segments": _segments,
     "ppo.learning_rate.adaptive": _adaptive,
 }

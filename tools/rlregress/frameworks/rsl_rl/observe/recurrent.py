@@ -23,7 +23,7 @@ from rlregress.probing.scripted import Scripted
 def _forget(agent: Any, name: str) -> None:
     """Let the recurrent layers of "actor" or "critic" output zeros."""
     with torch.no_grad():
-        for parameter in compat.recurrent_layers(agent, name).parameters():
+        for parameter in compat.find_recurrent_layers(agent, name).parameters():
             parameter.zero_()
 
 
@@ -36,18 +36,18 @@ def _train(kind: str, settings: Settings) -> Record:
         agents.append(agent)
         trainings.speak_up(agent)
         if settings.constant:
-            make_constant(compat.network(agent, "critic"), 0.0)
+            make_constant(compat.find_network(agent, "critic"), 0.0)
             _forget(agent, "actor")
 
     def change(storage: Any) -> None:
-        stored = [compat.old_distribution(storage)[0], storage.values]
+        stored = [compat.read_old_distribution(storage)[0], storage.values]
         stored += [storage.rewards, storage.returns]
         # [steps, environments, 1] each
         record.rollouts.append(Rollout(*(numbers.numpy()[..., 0].copy() for numbers in stored)))
         if len(record.rollouts) == settings.forgets:
             _forget(agents[0], "actor")
         if settings.advantage is not None:
-            trainings.feed(storage, advantages=0.0)
+            trainings.feed_storage(storage, advantages=0.0)
             storage.advantages[0, 0] = settings.advantage
         storage.actions_log_prob[0, 0] -= float(np.log(settings.ratio))
 

@@ -16,7 +16,7 @@ from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.frameworks.rsl_rl.observe.symmetry import mirror
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_constant
-from rlregress.probing.scripted import counting
+from rlregress.probing.scripted import make_counting_environment
 
 
 def _further_losses() -> dict[str, Any]:
@@ -39,7 +39,7 @@ def _losses(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
 
     def prepare(agent: Any) -> None:
-        make_constant(compat.network(agent, "critic"), 0.0)
+        make_constant(compat.find_network(agent, "critic"), 0.0)
         if getattr(agent, "rnd", None):
             freeze(agent)
 
@@ -47,10 +47,10 @@ def _losses(inputs: Inputs) -> np.ndarray:
         # both have the same networks and actions
         with torch.random.fork_rng():
             training = trainings.train(
-                counting(steps),
+                make_counting_environment(steps),
                 1,
                 steps=steps,
-                change=lambda storage: trainings.feed(
+                change=lambda storage: trainings.feed_storage(
                     storage, advantages=inputs["advantages"], returns=inputs["targets"]
                 ),
                 prepare=prepare,

@@ -14,10 +14,10 @@ from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.frameworks.rsl_rl.observe.helpers import trainings
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import (
+    describe_ppo_architecture,
     linear_layers,
     make_constant,
-    ppo_architecture,
-    ppo_initialisation,
+    measure_ppo_initialisation,
 )
 from rlregress.probing.scripted import Scripted
 
@@ -31,20 +31,22 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
     agent = trainings.make(environment, 8, Networks(hidden=[int(inputs["hidden"])] * 2)).alg
-    parts = [compat.network(agent, name) for name in ("actor", "critic")]
-    return np.array(ppo_initialisation([own for part in parts for own in linear_layers(part)]))
+    parts = [compat.find_network(agent, name) for name in ("actor", "critic")]
+    return np.array(
+        measure_ppo_initialisation([own for part in parts for own in linear_layers(part)])
+    )
 
 
 def _networks(inputs: Inputs) -> np.ndarray:
     agent = trainings.make(Scripted(), 8, Networks()).alg
-    parts = [compat.network(agent, name) for name in ("actor", "critic")]
+    parts = [compat.find_network(agent, name) for name in ("actor", "critic")]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
-    return ppo_architecture(parts, 1, parts, fed)
+    return describe_ppo_architecture(parts, 1, parts, fed)
 
 
 def _log_std(inputs: Inputs) -> np.ndarray:
     def no_biases(agent: Any) -> None:
-        for layer in linear_layers(compat.network(agent, "actor")):
+        for layer in linear_layers(compat.find_network(agent, "actor")):
             torch.nn.init.zeros_(layer.bias)
 
     scales: list[float] = []
@@ -55,7 +57,9 @@ def _log_std(inputs: Inputs) -> np.ndarray:
             steps=2,
             networks=Networks(),
             prepare=no_biases,
-            change=lambda storage: scales.append(compat.old_distribution(storage)[1][0].item()),
+            change=lambda storage: scales.append(
+                compat.read_old_distribution(storage)[1][0].item()
+            ),
         )
     logs = np.log(scales)
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
@@ -63,7 +67,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
 
 def _narrow(mean: float) -> Any:
     def prepare(agent: Any) -> None:
-        make_constant(compat.network(agent, "actor"), mean)
+        make_constant(compat.find_network(agent, "actor"), mean)
         compat.set_log_deviation(agent, _NARROW)
 
     return prepare
@@ -98,10 +102,10 @@ def _action_distribution(inputs: Inputs) -> np.ndarray:
     runner = trainings.make(vectorised, 8)
     compat.set_log_deviation(runner.alg, float(np.log(inputs["scale"])))
     for mean in inputs["means"]:
-        make_constant(compat.network(runner.alg, "actor"), mean)
+        make_constant(compat.find_network(runner.alg, "actor"), mean)
         play = runner.get_inference_policy()
         with torch.no_grad():
-            vectorised.step(play(compat.observed(vectorised.groups(), stepped=True)))
+            vectorised.step(play(compat.make_observations(vectorised.groups(), stepped=True)))
     return np.array([action.item() for action in environment.received])
 
 
@@ -111,7 +115,7 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
         1,
         steps=int(inputs["count"]),
         learning_rate=trainings.FROZEN,
-        prepare=lambda agent: make_constant(compat.network(agent, "actor"), inputs["mean"]),
+        prepare=lambda agent: make_constant(compat.find_network(agent, "actor"), inputs["mean"]),
     )
     return np.array([np.mean(np.abs(np.concatenate(training.log_ratios)) > 0.01)])
 
@@ -127,7 +131,7 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
     )
     advantages: list[np.ndarray] = []
 
-    def look(storage: Any) -> None:
+    def copy_advantages(storage: Any) -> None:
         # those of 2.1 are always normalised
         stored = storage.advantages if compat.RAW_ADVANTAGES else storage.returns - storage.values
         advantages.extend(
@@ -139,8 +143,8 @@ def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
         1,
         steps=len(inputs["rewards"]),
         networks=trainings.LINEAR,
-        change=look,
-        prepare=lambda agent: trainings.make_linear(compat.network(agent, "critic")),
+        change=copy_advantages,
+        prepare=lambda agent: trainings.make_linear(compat.find_network(agent, "critic")),
         gamma=float(inputs["discount"]),
         **compat.RAW_ADVANTAGES,
         **algorithm,
@@ -160,7 +164,7 @@ def _stored_values(inputs: Inputs) -> np.ndarray:
     values: list[float] = []
 
     def prepare(agent: Any) -> None:
-        critic, compute = compat.network(agent, "critic"), agent.compute_returns
+        critic, compute = compat.find_network(agent, "critic"), agent.compute_returns
 
         def later(*arguments: Any) -> None:
             make_constant(critic, inputs["next_value"])

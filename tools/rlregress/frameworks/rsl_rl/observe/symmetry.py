@@ -28,8 +28,8 @@ def _update(
     bias = float(inputs["bias"])
 
     def prepare(agent: Any) -> None:
-        trainings.make_linear(compat.network(agent, "actor"), bias)
-        make_constant(compat.network(agent, "critic"), 0.0)
+        trainings.make_linear(compat.find_network(agent, "actor"), bias)
+        make_constant(compat.find_network(agent, "critic"), 0.0)
 
     return trainings.train(
         Scripted(observations=observation, next_observations=observation),
@@ -51,8 +51,8 @@ def _loss(inputs: Inputs) -> np.ndarray:
     training = _update(
         inputs, 0.5, trainings.keep_still, {"use_mirror_loss": True, "mirror_loss_coeff": weight}
     )
-    slope = trainings.trained_bias_gradient(compat.network(training.algorithm, "actor"))
-    return np.array([watched_updates.only(training.losses), slope]) / weight
+    slope = trainings.trained_bias_gradient(compat.find_network(training.algorithm, "actor"))
+    return np.array([watched_updates.require_one_number(training.losses), slope]) / weight
 
 
 def _samples(inputs: Inputs) -> np.ndarray:
@@ -60,17 +60,17 @@ def _samples(inputs: Inputs) -> np.ndarray:
 
     def change(storage: Any) -> None:
         log_prob = torch.distributions.Normal(mean, 1.0).log_prob(torch.tensor(action)).item()
-        trainings.feed(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
+        trainings.feed_storage(storage, advantages=1.0, actions=action, actions_log_prob=log_prob)
 
     def stored_values(storage: Any) -> None:
-        trainings.feed(
+        trainings.feed_storage(
             storage, advantages=0.0, returns=inputs["target"], values=inputs["old_value"]
         )
 
     def loss(look: Any, mirrored: bool, **algorithm: float) -> float:
         symmetry = {"use_data_augmentation": mirrored}
         training = _update(inputs, float(inputs["observation"]), look, symmetry, **algorithm)
-        return watched_updates.only(training.losses)
+        return watched_updates.require_one_number(training.losses)
 
     clip = float(inputs["clip_range"])
     policy = loss(change, True, value_loss_coef=0.0, clip_param=1e3)

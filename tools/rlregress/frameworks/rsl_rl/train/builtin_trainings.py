@@ -64,12 +64,12 @@ def _training(
         algorithm: the configuration of the algorithm.
         sizes: fields of ``compat.Networks``.
         kind: the class of the runner; until 2.3 one makes all.
-        arguments: further ones of ``compat.configuration``.
+        arguments: further ones of ``compat.make_configuration``.
     """
 
     def training(make_env: Callable[..., Any], seed: int) -> None:
         networks = compat.Networks(**sizes)
-        compat.require(algorithm, networks)
+        compat.require_configuration(algorithm, networks)
         torch.manual_seed(seed)
         groups = {name: _SHOWN.get(name) for name in networks.groups}
         environment = Vectorised(
@@ -82,7 +82,7 @@ def _training(
             further={name: make_group for name, make_group in groups.items() if make_group},
         )
         make_group = getattr(runners, kind, runners.OnPolicyRunner)
-        with TemporaryDirectory(prefix="rlregress-") as folder, compat.silent():
+        with TemporaryDirectory(prefix="rlregress-") as folder, compat.silence_runner():
             # of steps that do not fill a window, which is what is wanted
             warnings.filterwarnings("ignore", "The product of", UserWarning)
             # it logs to where it saves, by TensorBoard, which not every version requires
@@ -91,15 +91,17 @@ def _training(
             def trained(saved: str = "") -> Any:
                 settings = copy.deepcopy(dict(algorithm))
                 runner = make_group(
-                    environment, compat.configuration(_STEPS, settings, networks, *arguments), logs
+                    environment,
+                    compat.make_configuration(_STEPS, settings, networks, *arguments),
+                    logs,
                 )
                 # no differences of the checkout that this may run in
                 getattr(runner, "logger", runner).git_status_repos = []
                 if saved:
                     runner.load(saved)
                 elif arguments:
-                    compat.policy(runner.alg).loaded_teacher = runner.alg.teacher_loaded = True
-                learn = compat.learn if logs is None else type(runner).learn
+                    compat.find_policy(runner.alg).loaded_teacher = runner.alg.teacher_loaded = True
+                learn = compat.train_without_folder if logs is None else type(runner).learn
                 learn(runner, _ROLLOUTS)
                 return runner
 
@@ -108,7 +110,7 @@ def _training(
             policy = trained(path).get_inference_policy()
             for _ in range(_STEPS):
                 with torch.no_grad():
-                    actions = policy(compat.observed(environment.groups(), stepped=True))
+                    actions = policy(compat.make_observations(environment.groups(), stepped=True))
                 environment.step(actions)
 
     return training

@@ -7,21 +7,29 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.train.training import before_updates, learn, new
+from rlregress.frameworks.rsl_rl.train.training import (
+    call_before_updates,
+    make_runner_for,
+    train_steps,
+)
 from rlregress.probing.interface import TrainingRequest, Transitions
-from rlregress.probing.samples import array
+from rlregress.probing.samples import as_array
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train with ``learn`` on ``environments`` copies side by side."""
-    runner = new(request, environments)
+    runner = make_runner_for(request, environments)
     rollouts: list[Any] = []
 
     def copy(storage: Any) -> None:
-        fields = compat.group(storage.observations), storage.rewards[..., 0], storage.dones[..., 0]
-        rollouts.append([array(field) for field in fields])
+        fields = (
+            compat.select_group(storage.observations),
+            storage.rewards[..., 0],
+            storage.dones[..., 0],
+        )
+        rollouts.append([as_array(field) for field in fields])
 
-    before_updates(runner.alg, copy)
-    learn(runner, request.total_steps)
+    call_before_updates(runner.alg, copy)
+    train_steps(runner, request.total_steps)
     observations, rewards, done = map(np.stack, zip(*rollouts, strict=False))
     return Transitions(observations, None, rewards, done.astype(bool), None)

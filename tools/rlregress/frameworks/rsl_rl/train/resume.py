@@ -6,25 +6,33 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.frameworks.rsl_rl.train.training import configured, learn, make_runner, new, trained
+from rlregress.frameworks.rsl_rl.train.training import (
+    make_configuration,
+    make_runner,
+    make_runner_for,
+    make_trained,
+    train_steps,
+)
 from rlregress.probing.interface import Trained, TrainingRequest
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """``learn`` of half of the steps, twice."""
-    runner = new(request)
+    runner = make_runner_for(request)
     half = request.total_steps // 2
-    steps = learn(runner, half)
+    steps = train_steps(runner, half)
     if restored:
-        with isolated():
-            runner = _restored(runner, request)
-    return trained(runner, steps + learn(runner, half), {})
+        with isolate_generators():
+            runner = _restore_agent(runner, request)
+    return make_trained(runner, steps + train_steps(runner, half), {})
 
 
-def _restored(runner: Any, request: TrainingRequest) -> Any:
+def _restore_agent(runner: Any, request: TrainingRequest) -> Any:
     """The agent as it comes back from its file, in the same environment, which is not reset."""
-    restored = make_runner(runner.env, configured(request.hyperparameters, runner.env.num_envs))
+    restored = make_runner(
+        runner.env, make_configuration(request.hyperparameters, runner.env.num_envs)
+    )
     with TemporaryDirectory(prefix="rlregress-") as folder:
         path = str(Path(folder) / "agent.pt")
         runner.save(path)

@@ -7,42 +7,42 @@ from dataclasses import replace
 from typing import Any
 
 from rlregress.frameworks.rsl_rl import compat
-from rlregress.frameworks.rsl_rl.train.training import learn, new
+from rlregress.frameworks.rsl_rl.train.training import make_runner_for, train_steps
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import array, flat
+from rlregress.probing.samples import as_array, as_flat_array
 
 
 def minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train with ``learn`` on ``environments`` copies side by side."""
-    around.only("RSL-RL")
-    runner = new(request, environments)
+    around.require_supported("RSL-RL")
+    runner = make_runner_for(request, environments)
     read: list[Minibatch] = []
-    _note(runner.alg, read)
-    learn(runner, request.total_steps)
+    _note_minibatches(runner.alg, read)
+    train_steps(runner, request.total_steps)
     return read
 
 
-def _note(algorithm: Any, read: list[Minibatch]) -> None:
+def _note_minibatches(algorithm: Any, read: list[Minibatch]) -> None:
     """Every minibatch that the storage yields, with what ``update`` asks the policy about it."""
-    storage, acting = algorithm.storage, compat.policy(algorithm)
+    storage, acting = algorithm.storage, compat.find_policy(algorithm)
     name = compat.log_prob_name(algorithm)
     generate, score = storage.mini_batch_generator, getattr(acting, name)
     yielded: list[Minibatch] = []
 
     def noted_generate(*arguments: Any, **named: Any) -> Iterator[Any]:
         for handed in generate(*arguments, **named):
-            own = compat.batch(handed)
+            own = compat.read_batch(handed)
             # before the update, which may normalise the advantages in their place
             yielded.append(
                 Minibatch(
-                    observations=array(own.observations),
-                    actions=array(own.actions),
-                    log_probs=flat(own.log_probs),
-                    values=flat(own.values),
-                    advantages=flat(own.advantages),
-                    returns=flat(own.returns),
+                    observations=as_array(own.observations),
+                    actions=as_array(own.actions),
+                    log_probs=as_flat_array(own.log_probs),
+                    values=as_flat_array(own.values),
+                    advantages=as_flat_array(own.advantages),
+                    returns=as_flat_array(own.returns),
                 )
             )
             yield handed
@@ -50,7 +50,7 @@ def _note(algorithm: Any, read: list[Minibatch]) -> None:
     def noted_score(actions: Any) -> Any:
         answer = score(actions)
         if yielded:
-            read.append(replace(yielded.pop(), policy_log_probs=flat(answer)))
+            read.append(replace(yielded.pop(), policy_log_probs=as_flat_array(answer)))
         return answer
 
     storage.mini_batch_generator = noted_generate

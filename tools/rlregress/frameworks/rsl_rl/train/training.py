@@ -15,10 +15,10 @@ from rsl_rl.runners import OnPolicyRunner
 
 from rlregress.frameworks.rsl_rl import compat
 from rlregress.frameworks.rsl_rl.environments import GROUPS, Vectorised
-from rlregress.probing.heads import Heads, constant_parameter, normal_draws, prepare
-from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.heads import Heads, fix_normal_draws, make_parameter_setter, prepare_heads
+from rlregress.probing.hyperparameter_mapping import drop_fixed, refuse_hyperparameters
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 
 #: hyperparameter -> keyword of PPO
 ARGUMENTS = {
@@ -47,7 +47,7 @@ _FIXED = {
 }
 
 
-def _reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
+def _list_reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
     """Return the reasons why a hyperparameter set does not fit so many rows in a rollout."""
     reasons = []
     schedules = ("adaptive", "fixed")
@@ -79,12 +79,12 @@ def _reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
     return reasons
 
 
-def configured(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
+def make_configuration(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
     """The configuration of a runner; UserError for what it cannot be set to."""
-    remaining, reasons = without_fixed(_FIXED, "ppo", hyperparameters)
+    remaining, reasons = drop_fixed(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
     rows = remaining.get("rollout_steps", 1) * environments
-    refuse("RSL-RL's PPO", reasons + _reasons(remaining, rows))
+    refuse_hyperparameters("RSL-RL's PPO", reasons + _list_reasons(remaining, rows))
     if remaining["max_gradient_norm"] is None:
         remaining["max_gradient_norm"] = math.inf  # it always clips; at infinity nothing is changed
     keywords = inspect.signature(PPO).parameters
@@ -97,36 +97,38 @@ def configured(hyperparameters: Mapping[str, Any], environments: int) -> dict[st
         "use_clipped_value_loss": remaining["value_clip_range"] is not None,
     }
     networks = compat.Networks(hidden=list(remaining["hidden_sizes"]))
-    return compat.configuration(remaining["rollout_steps"], algorithm, networks)
+    return compat.make_configuration(remaining["rollout_steps"], algorithm, networks)
 
 
 def make_runner(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
     """A runner that writes no file and prints nothing."""
-    with compat.silent():
+    with compat.silence_runner():
         return OnPolicyRunner(environment, configuration, log_dir=None, device="cpu")
 
 
-def new(request: TrainingRequest, environments: int = 1) -> Any:
+def make_runner_for(request: TrainingRequest, environments: int = 1) -> Any:
     """A runner on copies of the environment side by side, seeded as RSL-RL's users seed theirs."""
     random.seed(request.seed)
     np.random.seed(request.seed % 2**32)
     torch.manual_seed(request.seed)
-    configuration = configured(request.hyperparameters, environments)
+    configuration = make_configuration(request.hyperparameters, environments)
     copies = [request.make_env() for _ in range(environments)]
     runner = make_runner(Vectorised(*copies, seed=request.seed, clipped=True), configuration)
-    prepare(request, lambda: heads(runner.alg))
+    prepare_heads(request, lambda: find_heads(runner.alg))
     return runner
 
 
-def heads(algorithm: Any) -> Heads:
+def find_heads(algorithm: Any) -> Heads:
     """The output layers of an agent."""
-    parameter, logarithm = compat.deviation(algorithm)
+    parameter, logarithm = compat.find_deviation(algorithm)
     inverse = torch.log if logarithm else torch.clone
-    actor, critic = (last_linear(compat.network(algorithm, name)) for name in ("actor", "critic"))
-    return Heads(actor, constant_parameter(parameter, inverse), [critic])
+    actor, critic = (
+        last_linear_layer(compat.find_network(algorithm, name)) for name in ("actor", "critic")
+    )
+    return Heads(actor, make_parameter_setter(parameter, inverse), [critic])
 
 
-def before_updates(algorithm: Any, look: Callable[[Any], None]) -> None:
+def call_before_updates(algorithm: Any, look: Callable[[Any], None]) -> None:
     """Call ``look`` with the storage of each rollout before the update reads it."""
     update = algorithm.update
 
@@ -137,33 +139,33 @@ def before_updates(algorithm: Any, look: Callable[[Any], None]) -> None:
     algorithm.update = looked_at
 
 
-def learn(runner: Any, steps: int) -> int:
+def train_steps(runner: Any, steps: int) -> int:
     """Train for so many steps or the next whole rollout; returns the steps done."""
     storage = runner.alg.storage
     rows = storage.num_transitions_per_env * runner.env.num_envs
     rollouts = math.ceil(steps / rows)
-    with compat.silent():
-        compat.learn(runner, rollouts)
+    with compat.silence_runner():
+        compat.train_without_folder(runner, rollouts)
     return rollouts * rows
 
 
-def _observed(observations: np.ndarray) -> Any:
+def _as_observations(observations: np.ndarray) -> Any:
     rows = torch.as_tensor(np.asarray(observations, dtype=np.float32))
-    return compat.observed(dict.fromkeys(GROUPS, rows), stepped=True)
+    return compat.make_observations(dict.fromkeys(GROUPS, rows), stepped=True)
 
 
-def policy_of(runner: Any) -> Policy:
+def make_policy(runner: Any) -> Policy:
     """The deterministic policy of an agent, clipped as its environment clips."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            actions = compat.best_actions(runner.alg, _observed(observations))
-        return runner.env.bounded(actions)
+            actions = compat.choose_best_actions(runner.alg, _as_observations(observations))
+        return runner.env.clip_actions(actions)
 
     return policy
 
 
-def _note(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
+def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
     """Pass the checkpoints after updates; returns the list that fills with what updates return."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
@@ -177,8 +179,8 @@ def _note(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
         # until 2.2.4 it returns a tuple, which names nothing
         if isinstance(losses, dict) and "entropy" in losses:
             entropy.append(float(losses["entropy"]))
-        if passing.at(steps):
-            request.on_checkpoint(steps, policy_of(runner))
+        if passing.has_passed(steps):
+            request.on_checkpoint(steps, make_policy(runner))
         return losses
 
     algorithm.update = noted_update
@@ -186,25 +188,29 @@ def _note(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
 
 
 def train(request: TrainingRequest) -> Trained:
-    """Train with ``learn`` in one environment."""
-    runner = new(request)
-    diagnostics = _note(runner, request)
-    return trained(runner, learn(runner, request.total_steps), diagnostics)
+    """Train with ``train_steps`` in one environment."""
+    runner = make_runner_for(request)
+    diagnostics = _note_checkpoints(runner, request)
+    return make_trained(runner, train_steps(runner, request.total_steps), diagnostics)
 
 
-def trained(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+def make_trained(runner: Any, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
     """Return the agent of a training that has ended."""
 
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            return compat.values(runner.alg, _observed(observations)).numpy().reshape(-1)
+            return (
+                compat.estimate_values(runner.alg, _as_observations(observations))
+                .numpy()
+                .reshape(-1)
+            )
 
     def drawn(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        with normal_draws(numbers):
-            return compat.drawn_actions(runner.alg, _observed(observations))
+        with fix_normal_draws(numbers):
+            return compat.draw_actions(runner.alg, _as_observations(observations))
 
     parameters = {
         name: tensor.detach().numpy().copy()
-        for name, tensor in compat.parameters(runner.alg).items()
+        for name, tensor in compat.list_parameters(runner.alg).items()
     }
-    return Trained(policy_of(runner), value, parameters, steps, diagnostics, drawn)
+    return Trained(make_policy(runner), value, parameters, steps, diagnostics, drawn)

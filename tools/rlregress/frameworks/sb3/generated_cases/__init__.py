@@ -14,19 +14,19 @@ from rlregress.frameworks.sb3.generated_cases import (
     number_tables,
     space_tables,
 )
-from rlregress.frameworks.sb3.library import library
+from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.probing.interface import Unsupported
 from rlregress.probing.option_variants import Names, Tables
-from rlregress.probing.signatures import parameters_of
+from rlregress.probing.signatures import list_parameters
 
 
 def _keyword(called: Any, name: str) -> str:
-    if name not in parameters_of(called):
+    if name not in list_parameters(called):
         raise Unsupported(f"{called.__name__} of this version has no argument '{name}'")
     return name
 
 
 TABLES = Tables(
-    Names(library, _keyword),
+    Names(find_in_library, _keyword),
     (space_tables, number_tables, layer_tables, buffer_tables),
 )

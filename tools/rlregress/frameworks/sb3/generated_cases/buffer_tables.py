@@ -10,8 +10,8 @@ import torch
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import done, vector_of
-from rlregress.frameworks.sb3.library import library
-from rlregress.probing.option_variants import Kit, Subject, recorded
+from rlregress.frameworks.sb3.library import find_in_library
+from rlregress.probing.option_variants import Kit, Subject, make_recordable
 
 _COPIES = 2
 
@@ -83,7 +83,7 @@ def _extend_buffer(buffer: Any, kind: str) -> Any:
 
 def _normalised(buffer: Any, kind: str) -> Any:
     """Rows that are normalised where they are sampled."""
-    normaliser = library("common.vec_env", "VecNormalize")(
+    normaliser = find_in_library("common.vec_env", "VecNormalize")(
         vector_of(), clip_obs=1.5, clip_reward=1.0
     )
     normaliser.obs_rms.mean, normaliser.obs_rms.var = np.array([0.5, 1.0]), np.ones(2)
@@ -137,7 +137,7 @@ def _rolled(buffer: Any, kind: str) -> Any:
 def _single(buffer: Any, kind: str) -> Any:
     """A rollout of one environment, whose probabilities are single numbers."""
     for number in range(2):
-        observation, _, action, reward, done_, _ = recorded(list(_row(kind, number)))
+        observation, _, action, reward, done_, _ = make_recordable(list(_row(kind, number)))
         first = ({name: part[:1] for name, part in observation.items()}
                  if isinstance(observation, dict) else observation[:1])  # fmt: skip
         numbers = [torch.tensor(0.5), torch.tensor(-0.3 * (number + 1))]

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlregress.frameworks.sb3 import gyms
 from rlregress.probing.interface import Unsupported
-from rlregress.probing.option_variants import Call, Items, Kit, Subject, items_of, refused
+from rlregress.probing.option_variants import Call, Items, Kit, Subject, call_or_error, list_items
 from rlregress.probing.toys import Ends
 
 Step = str | tuple[Any, ...] | Callable[[Any], Any]
@@ -38,7 +38,7 @@ def done(thing: Any, *steps: Step) -> Items:
     for place, step in enumerate(steps):
         word = getattr(step, "__name__", "") if callable(step) else str(step[0])
         word = step if isinstance(step, str) else word.strip("<>")
-        inner = items_of(refused(partial(_step, thing, step)))
+        inner = list_items(call_or_error(partial(_step, thing, step)))
         results.update((f"{place} {word} {label}".strip(), item) for label, item in inner.items())
     return results
 
@@ -85,7 +85,7 @@ def environment(
     inner = Ends(actions=actions, observations=observations, first=first)
     inner.np_random = np.random.default_rng(first)
     inner.action_space.seed(first)
-    native = gyms.native(inner)
+    native = gyms.convert_environment(inner)
     return native if around is None else around(native)
 
 
@@ -93,4 +93,4 @@ def vector_of(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
     """Environments side by side, which begin with different ends."""
     make: Any = environment
     makers = [make(*kinds, first=number, around=around) for number in range(count)]
-    return gyms.side_by_side(*makers)
+    return gyms.vectorise_environments(*makers)

@@ -12,7 +12,7 @@ from torch import nn
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.generated_cases.call_sequences import Named, done, function, used
 from rlregress.frameworks.sb3.generated_cases.space_tables import spaces
-from rlregress.frameworks.sb3.library import library
+from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.probing.option_variants import Kit, Subject
 
 _ROWS = torch.tensor([[0.3, -0.7], [1.2, 0.1], [-0.4, 0.9]])
@@ -47,7 +47,7 @@ def _layered(make: Any, arguments: Any) -> Any:
 
 def _make_distribution(name: str, size: Any, by: float = 0.0, arguments: Any = None) -> Any:
     parameters = arguments or _parameters(name, by)
-    kind = library("common.distributions", f"{name}Distribution")
+    kind = find_in_library("common.distributions", f"{name}Distribution")
     return kind(size).proba_distribution(*parameters)
 
 
@@ -142,8 +142,8 @@ def subjects() -> dict[str, list[Subject]]:
     layers, own, space_table = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
              "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip
-    architectures = {"both": [4, 3], "apart": compat.networks({"pi": [4], "vf": [3, 2]}),
-             "vf": compat.networks({"vf": [3]}), "none": []}  # fmt: skip
+    architectures = {"both": [4, 3], "apart": compat.convert_networks({"pi": [4], "vf": [3, 2]}),
+             "vf": compat.convert_networks({"vf": [3]}), "none": []}  # fmt: skip
     around = {"pre_linear_modules": [nn.BatchNorm1d], "post_linear_modules": [nn.LayerNorm]}
     image, looks = (own.Box(kind(0), kind(top), (4, 36, 36), kind)
                     for kind, top in ((np.uint8, 255), (np.float32, 1.0)))  # fmt: skip

@@ -15,8 +15,8 @@ from torch import nn
 
 from rlregress.frameworks.sb3 import user_code
 from rlregress.frameworks.sb3.generated_cases.call_sequences import done, function, used
-from rlregress.frameworks.sb3.library import library
-from rlregress.probing.option_variants import Subject, recorded
+from rlregress.frameworks.sb3.library import find_in_library
+from rlregress.probing.option_variants import Subject, make_recordable
 
 _WIDE = 0.3 * np.ones(2)
 
@@ -36,13 +36,15 @@ def _rates(*schedules: str) -> dict[str, Any]:
         "ConstantSchedule": (0.25,),
         "constant_fn": (0.25,),
     }
-    makers = {n: lambda n=n: (library("common.utils", n)(*arguments[n]),) for n in schedules}
+    makers = {
+        n: lambda n=n: (find_in_library("common.utils", n)(*arguments[n]),) for n in schedules
+    }
     return {**{label: (rate,) for label, rate in rates.items()}, **makers}
 
 
 def _written(call: Any, arguments: Any) -> Any:
     """Return the result of a function, and its arguments after the call."""
-    return [call(*arguments), *map(recorded, arguments)]
+    return [call(*arguments), *map(make_recordable, arguments)]
 
 
 def _slowed(call: Any, rate: Any) -> Any:
@@ -70,13 +72,13 @@ def _draw_after_seed(seed: Any, arguments: Any) -> Any:
 
 def _collected(add: Any, arguments: Any) -> Any:
     """Return whether collection goes on after so many steps and episodes."""
-    words = library("common.type_aliases", "TrainFrequencyUnit")
+    words = find_in_library("common.type_aliases", "TrainFrequencyUnit")
     unit = getattr(words, arguments[0], arguments[0])
-    return add(library("common.type_aliases", "TrainFreq")(2, unit), *arguments[1:])
+    return add(find_in_library("common.type_aliases", "TrainFreq")(2, unit), *arguments[1:])
 
 
 def _noise(name: str, **options: Any) -> Any:
-    kind = library("common.noise", f"{name}ActionNoise")
+    kind = find_in_library("common.noise", f"{name}ActionNoise")
     return kind(np.zeros(2), _WIDE, **options)
 
 
@@ -148,7 +150,7 @@ def _opened(call: Any, arguments: Any) -> Any:
 
 def _save_and_read(save: Any, arguments: Any) -> Any:
     """Save to a path in new folders and to memory, and return the restored objects."""
-    read, memory = library("common.save_util", "load_from_pkl"), io.BytesIO()
+    read, memory = find_in_library("common.save_util", "load_from_pkl"), io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "new", "below", "rows")
         save(path, *arguments)
@@ -166,11 +168,11 @@ def _files() -> list[Subject]:
         return (file, "r")
 
     def read(back: Any, arguments: Any) -> Any:
-        restored = back(library("common.save_util", "data_to_json")(content), *arguments)
+        restored = back(find_in_library("common.save_util", "data_to_json")(content), *arguments)
         return [sorted(restored), *(restored[name] for name in ("number", "list", "array"))]
 
     def set_deeply(write: Any, _: Any) -> Any:
-        look = library("common.save_util", "recursive_getattr")
+        look = find_in_library("common.save_util", "recursive_getattr")
         policy = user_code.Compiled(user_code.Compiled(nn.Linear(1, 1)))
         write(policy, "_orig_mod._orig_mod.mark", 3)
         return done(lambda *arguments: look(policy, *arguments),

@@ -14,11 +14,11 @@ __all__ = ["ABSENT", "PROBES", "play_atari"]
 
 play_atari = atari_games.play_whole
 _PREPROCESSING = atari.Preprocessing(
-    atari_games.part,
-    atari_games.waiting,
-    atari_games.stacked,
+    atari_games.play_through_wrapper,
+    atari_games.play_through_waiting,
+    atari_games.play_through_stack,
     atari_games.play_whole,
-    atari_games.vision,
+    atari_games.make_vision,
 )
 PROBES: Mapping[str, Probe] = {
     id: partial(measure, _PREPROCESSING) for id, measure in atari.MEASUREMENTS.items()

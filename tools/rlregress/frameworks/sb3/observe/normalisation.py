@@ -15,7 +15,7 @@ from stable_baselines3.common.vec_env import VecNormalize
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers.normalised_environments import (
-    normalised,
+    normalise_environments,
     walk,
     walk_normalised,
 )
@@ -26,8 +26,8 @@ from rlregress.probing.scripted import Scripted
 
 
 def _discount(i: Inputs) -> np.ndarray:
-    environment = normalised({"rewards": i["rewards"]})
-    agent = constant_agents.make(PPO, environment, gamma=i["discount"])
+    environment = normalise_environments({"rewards": i["rewards"]})
+    agent = constant_agents.make_agent(PPO, environment, gamma=i["discount"])
     return walk(agent.get_env(), len(i["rewards"])).rewards[1:, 0]
 
 
@@ -38,7 +38,7 @@ def _episode_return(i: Inputs) -> np.ndarray:
     environments = gyms.make_vec_env(
         lambda: Scripted(rewards=i["rewards"], terminated=terminated), 1
     )
-    agent = constant_agents.make(
+    agent = constant_agents.make_agent(
         PPO, VecNormalize(environments), n_steps=length, batch_size=length, n_epochs=1
     )
     agent.learn(length)
@@ -48,27 +48,27 @@ def _episode_return(i: Inputs) -> np.ndarray:
 def _walk_default(algorithm: Any, scripts: Sequence[Script], **options: Any) -> Walked:
     """Walk through the environment that an agent makes of a user's."""
     (script,) = scripts
-    environment = gyms.native(Scripted(**script))
+    environment = gyms.convert_environment(Scripted(**script))
     agent = algorithm("MlpPolicy", environment, device="cpu", **options)
     return walk(agent.get_env(), count_steps(script))
 
 
-def _trained(i: Inputs) -> Any:
-    agent = constant_agents.make(PPO, normalised(showing(i["training"])))
+def _train_agent(i: Inputs) -> Any:
+    agent = constant_agents.make_agent(PPO, normalise_environments(showing(i["training"])))
     walk(agent.get_env(), len(i["training"]) - 1)
     return agent
 
 
-def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
-    agent = _trained(i)
+def _evaluate_agent(i: Inputs, **options: Any) -> np.ndarray:
+    agent = _train_agent(i)
     length = len(i["evaluation"])
     episode = showing(np.append(i["evaluation"], 0.0), terminated=np.arange(length) == length - 1)
     callback = EvalCallback(
-        normalised(episode, **options),
+        normalise_environments(episode, **options),
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
-        **compat.known_arguments(EvalCallback, warn=False),
+        **compat.select_known_arguments(EvalCallback, warn=False),
     )
     recorded: list[float] = []
     predict = agent.predict
@@ -85,14 +85,14 @@ def _evaluated(i: Inputs, **options: Any) -> np.ndarray:
 
 def _evaluation(i: Inputs) -> np.ndarray:
     # as the documentation says: no training, rewards as they are
-    return _evaluated(i, training=False, norm_reward=False)
+    return _evaluate_agent(i, training=False, norm_reward=False)
 
 
 def _saved(i: Inputs) -> np.ndarray:
     file = io.BytesIO()
-    _trained(i).save(file)
+    _train_agent(i).save(file)
     file.seek(0)
-    environment = gyms.side_by_side(Scripted(**showing(i["evaluation"])))
+    environment = gyms.vectorise_environments(Scripted(**showing(i["evaluation"])))
     loaded = PPO.load(file, env=environment, device="cpu")
     return walk(loaded.get_env(), len(i["evaluation"]) - 1).observations[:, 0]
 
@@ -106,6 +106,6 @@ PROBES: Mapping[str, Probe] = {
         normalisation.default_off_policy, partial(_walk_default, SAC, buffer_size=10)
     ),
     "normalisation.evaluation": _evaluation,
-    "normalisation.evaluation.same_wrapper": _evaluated,
+    "normalisation.evaluation.same_wrapper": _evaluate_agent,
     "normalisation.saved": _saved,
 }

@@ -11,7 +11,7 @@ from stable_baselines3 import SAC
 
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers.normalised_environments import (
-    normalised,
+    normalise_environments,
     walk_normalised,
 )
 from rlregress.measurements import normalisation_traps
@@ -21,7 +21,7 @@ from rlregress.probing.interface import Inputs, Probe
 
 def _collected(i: Inputs, **script: Any) -> Any:
     steps = len(i["observations"]) - 1
-    environment = normalised(showing(i["observations"], **script))
+    environment = normalise_environments(showing(i["observations"], **script))
     agent = constant_agents.make_off_policy(SAC, environment, learning_starts=1000)
     agent.learn(steps)
     return agent
@@ -42,7 +42,7 @@ def _replay(i: Inputs) -> np.ndarray:
 
 
 def _epsilon_with_fixed_statistics(i: Inputs) -> np.ndarray:
-    environment = normalised(showing([i["distance"], 0.0]), training=False)
+    environment = normalise_environments(showing([i["distance"], 0.0]), training=False)
     environment.obs_rms.mean = np.zeros(1)
     environment.obs_rms.var = np.full(1, i["deviation"] ** 2)
     return np.log10(environment.reset()[0])

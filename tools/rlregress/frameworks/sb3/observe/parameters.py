@@ -9,11 +9,11 @@ from stable_baselines3 import SAC
 
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.scripted import ending_both_ways
+from rlregress.probing.scripted import make_ending_environment
 
 
 def _next_observation(inputs: Inputs) -> np.ndarray:
-    agent = constant_agents.make_off_policy(SAC, ending_both_ways(), gradient_steps=0)
+    agent = constant_agents.make_off_policy(SAC, make_ending_environment(), gradient_steps=0)
     agent.learn(int(inputs["steps"]))
     return agent.replay_buffer.next_observations[[2, 4], 0, 0].astype(np.float64)
 

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, measured
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, make_probe
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import log_epsilon
-from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.recorded_update import record_update
 
 
 def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
@@ -31,7 +31,7 @@ def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
     # a policy over discrete actions has no deviation
     deviation = getattr(policy, "log_std", None)
     if deviation is not None:
-        fill([deviation], settings.log_deviation)
+        fill_parameters([deviation], settings.log_deviation)
     ppo_updates.fill(
         kind,
         agent,
@@ -41,13 +41,13 @@ def _update(kind: OnPolicy, settings: ppo.Settings) -> ppo.Effects:
         ratios=settings.ratios,
         value=settings.value,
     )
-    with recorded_update({"policy": policy.optimizer}) as recorded:
+    with record_update({"policy": policy.optimizer}) as recorded:
         agent.train()
     # there is none either where the loss is that of the values alone
     gradient = getattr(deviation, "grad", None)
     return ppo.Effects(
-        watched_updates.only(recorded.losses["policy"]),
-        watched_updates.only(recorded.gradient_norms["policy"]),
+        watched_updates.require_one_number(recorded.losses["policy"]),
+        watched_updates.require_one_number(recorded.gradient_norms["policy"]),
         policy.value_net.bias.grad.item(),
         0.0 if gradient is None else gradient.item(),
     )
@@ -80,7 +80,7 @@ def _normalisation_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     losses = ppo_updates.total_losses(
         kind, agent, advantages=inputs["advantages"], ratios=inputs["ratio"]
     )
-    return np.array([watched_updates.only(losses)])
+    return np.array([watched_updates.require_one_number(losses)])
 
 
 def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
@@ -89,7 +89,10 @@ def _adam_epsilon(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measured(measure, _update), OF_PPO) for id, measure in ppo.MEASUREMENTS.items()},
+    **{
+        id: partial(make_probe(measure, _update), OF_PPO)
+        for id, measure in ppo.MEASUREMENTS.items()
+    },
     "ppo.advantage_normalisation": partial(_normalisation, OF_PPO),
     "ppo.advantage_normalisation.epsilon": partial(_normalisation_epsilon, OF_PPO),
     "ppo.adam.epsilon": partial(_adam_epsilon, OF_PPO),

@@ -13,11 +13,11 @@ import numpy as np
 from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings, ppo_updates
-from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, measured
+from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy, make_probe
 from rlregress.measurements import ppo_loop as loop
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.parallel_updates import parallel_gradient
-from rlregress.probing.scripted import counting, end_after
+from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.scripted import end_after, make_counting_environment
 
 #: setting that may fall -> its name
 _SCHEDULED = {
@@ -30,7 +30,7 @@ _SCHEDULED = {
 def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
-        counting(settings.total, kind.environment, **settings.script())
+        make_counting_environment(settings.total, kind.environment, **settings.script())
         for _ in range(settings.environments)
     ]
     options: dict[str, Any] = {}
@@ -45,7 +45,7 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
     for name, own in _SCHEDULED.items():
         number = getattr(settings, name)
         if number is not None:
-            options[own] = _falling(number) if settings.falls(name) else number
+            options[own] = _make_falling_schedule(number) if settings.falls(name) else number
 
     def prepare(agent: Any) -> None:
         if settings.monte_carlo:
@@ -60,7 +60,7 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
 
     training = ppo_trainings.train(
         kind,
-        gyms.side_by_side(*environments),
+        gyms.vectorise_environments(*environments),
         settings.total,
         n_steps=settings.steps,
         batch_size=settings.minibatch_size,
@@ -73,7 +73,7 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
     return training
 
 
-def _falling(start: float) -> Callable[[float], float]:
+def _make_falling_schedule(start: float) -> Callable[[float], float]:
     """A schedule as SB3 wants it: of the share of the training that is left, which falls from 1."""
     return lambda progress: progress * start
 
@@ -120,20 +120,27 @@ def _segments(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
     terminal: list[bool] = []
 
-    def look(buffer: Any) -> None:
+    def note_terminal(buffer: Any) -> None:
         arrays = [array for array in vars(buffer).values() if isinstance(array, np.ndarray)]
         terminal.append(any(np.any(array == limit) for array in arrays))
 
-    environment = counting(limit, kind.environment, truncated=end_after(limit), restarts=True)
-    training = ppo_trainings.train(kind, environment, 15, n_steps=5, batch_size=5, change=look)
+    environment = make_counting_environment(
+        limit, kind.environment, truncated=end_after(limit), restarts=True
+    )
+    training = ppo_trainings.train(
+        kind, environment, 15, n_steps=5, batch_size=5, change=note_terminal
+    )
     return np.array([*np.concatenate(training.stored), any(terminal)])
 
 
 PROBES: Mapping[str, Probe] = {
-    **{id: partial(measured(measure, _train), OF_PPO) for id, measure in loop.MEASUREMENTS.items()},
+    **{
+        id: partial(make_probe(measure, _train), OF_PPO)
+        for id, measure in loop.MEASUREMENTS.items()
+    },
     "ppo.entropy.schedule": partial(_entropy_coefficients, OF_PPO),
     "ppo.adam.epsilon.custom": partial(_adam_epsilon_custom, OF_PPO),
     "ppo.kl_estimator": partial(_kl_estimator, OF_PPO),
-    "ppo.parallel_gradient": partial(measured(parallel_gradient, _train), OF_PPO),
+    "ppo.parallel_gradient": partial(make_probe(count_processes_and_passes, _train), OF_PPO),
     "ppo.segments": partial(_segments, OF_PPO),
 }

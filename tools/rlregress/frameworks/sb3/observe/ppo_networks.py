@@ -13,7 +13,7 @@ import torch
 from rlregress.frameworks.sb3.observe.helpers import ppo_updates
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import linear_layers, make_constant, ppo_architecture
+from rlregress.probing.layers import describe_ppo_architecture, linear_layers, make_constant
 
 
 def _policy(kind: OnPolicy, low: float = -1.0, high: float = 1.0) -> Any:
@@ -24,7 +24,7 @@ def _networks(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     policy = kind.make_default(kind.environment(), n_steps=8, batch_size=8).policy
     parts = [policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net]
     fed = torch.tensor(np.array(inputs["fed"]), dtype=torch.float32)
-    return ppo_architecture(parts, 0, parts, fed)
+    return describe_ppo_architecture(parts, 0, parts, fed)
 
 
 def _log_std(kind: OnPolicy, inputs: Inputs) -> np.ndarray:

@@ -16,7 +16,7 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers import nstep_targets
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
@@ -52,7 +52,7 @@ def _custom_buffer(inputs: Inputs) -> np.ndarray:
         )
 
 
-def _filled(agent: Any, rewards: Any) -> Any:
+def _fill_buffer(agent: Any, rewards: Any) -> Any:
     for reward in rewards:
         constant_agents.add_transitions(agent, 1, reward=float(reward))
     return agent.replay_buffer
@@ -60,9 +60,9 @@ def _filled(agent: Any, rewards: Any) -> Any:
 
 def _sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    seed = shifted(int(inputs["seed"]))
+    seed = shift_seed(int(inputs["seed"]))
     agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=count, seed=seed)
-    buffer = _filled(agent, range(count))
+    buffer = _fill_buffer(agent, range(count))
     return np.array([len(np.unique(buffer.sample(count).rewards.numpy())) / count])
 
 
@@ -82,12 +82,12 @@ def _warmup(inputs: Inputs) -> np.ndarray:
 
 def _overwriting(inputs: Inputs) -> np.ndarray:
     agent = constant_agents.make_off_policy(TD3, Scripted(), buffer_size=int(inputs["capacity"]))
-    return np.sort(_filled(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
+    return np.sort(_fill_buffer(agent, inputs["rewards"]).rewards.flatten()).astype(np.float64)
 
 
 def _shared_observations(inputs: Inputs) -> np.ndarray:
     box = gyms.spaces.Box(-1.0, 1.0, (1,), np.float32)
-    if "optimize_memory_usage" not in compat.keywords(ReplayBuffer):
+    if "optimize_memory_usage" not in compat.list_parameters(ReplayBuffer):
         raise Unsupported("the replay buffer of this version always stores both observations")
     try:
         buffer = ReplayBuffer(int(inputs["capacity"]), box, box, "cpu", optimize_memory_usage=True)
@@ -95,7 +95,9 @@ def _shared_observations(inputs: Inputs) -> np.ndarray:
         return np.array([1.0, 0.0])
     row = np.ones((1, 1))
     for _ in range(2):
-        compat.add(buffer, 0.0 * row, row, row, row[0], row[0], info={"TimeLimit.truncated": True})
+        compat.add_transition(
+            buffer, 0.0 * row, row, row, row[0], row[0], info={"TimeLimit.truncated": True}
+        )
     following = buffer._get_samples(np.array([0])).next_observations.numpy()
     return np.array([0.0, float(np.isnan(following).all())])
 
@@ -108,7 +110,7 @@ def _both_flags(inputs: Inputs) -> np.ndarray:
     agent.learn(8)
     constant_agents.make_critics_constant(agent.critic_target, [inputs["value"]] * 2)
     update = partial(agent.train, gradient_steps=1, batch_size=8)
-    return np.array([watched_updates.regression_target(update)])
+    return np.array([watched_updates.run_and_find_target(update)])
 
 
 PROBES: Mapping[str, Probe] = {

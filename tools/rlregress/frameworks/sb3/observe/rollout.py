@@ -14,17 +14,17 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
 from rlregress.frameworks.sb3.train.collection import AtRolloutEnd
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import linear_layers, make_constant, ppo_initialisation
+from rlregress.probing.layers import linear_layers, make_constant, measure_ppo_initialisation
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
     """The array ``name`` of the rollout buffer after one rollout, flattened."""
     arrays: list[np.ndarray] = []
 
-    def look(agent: Any) -> None:
+    def copy_array(agent: Any) -> None:
         arrays.append(np.array(getattr(agent.rollout_buffer, name)).flatten())
 
-    agent.learn(agent.n_steps, callback=AtRolloutEnd(look))
+    agent.learn(agent.n_steps, callback=AtRolloutEnd(copy_array))
     (array,) = arrays
     return array
 
@@ -35,7 +35,7 @@ def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     environment = kind.environment(
         -bound, bound, observation_dimensions=int(inputs["observation_dimensions"])
     )
-    networks = {"net_arch": compat.network_sizes(hidden, hidden)}
+    networks = {"net_arch": compat.convert_network_sizes(hidden, hidden)}
     policy = kind.make(environment, n_steps=8, batch_size=8, policy_kwargs=networks).policy
     parts = (
         policy.mlp_extractor.policy_net,
@@ -43,7 +43,9 @@ def _initialisation(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
         policy.mlp_extractor.value_net,
         policy.value_net,
     )
-    return np.array(ppo_initialisation([own for part in parts for own in linear_layers(part)]))
+    return np.array(
+        measure_ppo_initialisation([own for part in parts for own in linear_layers(part)])
+    )
 
 
 def _action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:

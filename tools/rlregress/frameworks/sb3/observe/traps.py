@@ -14,9 +14,9 @@ from stable_baselines3 import DQN, PPO, SAC, TD3
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.helpers import ppo_trainings
 from rlregress.frameworks.sb3.observe.helpers.on_policy import OF_PPO, OnPolicy
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_constant
 from rlregress.probing.scripted import Scripted
 
@@ -48,7 +48,7 @@ def _lambda_zero(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
     try:
         agent.learn(steps)
     except (IndexError, ValueError, ZeroDivisionError) as error:
-        if not raised_in(error, "stable_baselines3"):
+        if not was_raised_in(error, "stable_baselines3"):
             raise
         return np.array([1.0] + [0.0] * steps)
     return np.array([0.0, *agent.rollout_buffer.advantages.flatten()])
@@ -98,7 +98,7 @@ def _out_of_bounds(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 def _stored_log_prob(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    agent = constant_agents.make(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
+    agent = constant_agents.make_agent(PPO, Scripted(), n_steps=count, batch_size=count, n_epochs=1)
     make_constant(agent.policy.action_net, inputs["mean"])
     agent.train = lambda *_, **__: None
     agent.learn(count)
@@ -121,7 +121,7 @@ def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
     """The share of calls in which some environments act at random, and others do not."""
     environment = Scripted(discrete=int(inputs["actions"]))
     agent = constant_agents.make_off_policy(
-        algorithm, environment, seed=shifted(int(inputs["seed"]))
+        algorithm, environment, seed=shift_seed(int(inputs["seed"]))
     )
     agent.exploration_rate = float(inputs["epsilon"])
     observations = np.zeros((int(inputs["environments"]), 1), np.float32)
@@ -156,7 +156,7 @@ def _ppo_updates(inputs: Inputs) -> Any:
     """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
-    agent = constant_agents.make(
+    agent = constant_agents.make_agent(
         PPO,
         Scripted(),
         n_steps=rows,
@@ -235,7 +235,7 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
         update()
         agent.logger.dump(1)
     except (IndexError, KeyError, NameError, ValueError) as error:
-        if not raised_in(error, "stable_baselines3"):
+        if not was_raised_in(error, "stable_baselines3"):
             raise
         return np.array([1.0])
     return np.array([0.0])

@@ -16,7 +16,12 @@ from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms, user_code
-from rlregress.frameworks.sb3.library import algorithm_named, library, make_agent, missing_device
+from rlregress.frameworks.sb3.library import (
+    find_algorithm,
+    find_in_library,
+    make_agent,
+    name_missing_device,
+)
 from rlregress.frameworks.sb3.train import utility_calls
 from rlregress.frameworks.sb3.train.recorded_training import (
     Training,
@@ -54,7 +59,7 @@ STEPS = 180
 
 def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        algorithm = algorithm_named(name)
+        algorithm = find_algorithm(name)
         # two environments side by side: rows of both are mixed in what is stored
         environment: Any = DummyVecEnv([partial(_native, make_env, discrete)] * 2)
         if name == "ppo":
@@ -67,7 +72,7 @@ def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -
 
 
 def _native(make_env: Callable[..., Any], discrete: bool) -> Any:
-    return gyms.native(make_env(discrete=discrete))
+    return gyms.convert_environment(make_env(discrete=discrete))
 
 
 def _evaluate(model: Any, environment: Any) -> None:
@@ -112,7 +117,7 @@ def off_policy() -> dict[str, Any]:
         "policy_kwargs": {"net_arch": [16, 16]},
         "learning_rate": user_code.linear(1e-3),
     }
-    return memory_sizes.sized(arguments)
+    return memory_sizes.set_memory_size(arguments)
 
 
 def noise() -> NormalActionNoise:
@@ -191,7 +196,7 @@ def entries(
     fields = {name: options.pop(name) for name in list(options) if name in Training.__annotations__}
     return {
         f"{name} {scenario}": Training(
-            partial(algorithm_named, name),
+            partial(find_algorithm, name),
             replace(environments, actions="discrete") if name == "dqn" else environments,
             {**_ARGUMENTS[name], **options},
             _networks(policy or environments.policy, default_sizes, networks),
@@ -213,7 +218,7 @@ def _noise(kind: str, deviation: float) -> Late:
     """Noise of the two numbers of an action, by the name of its class."""
 
     def make() -> Any:
-        return library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
+        return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
 
     return Late(make)
 
@@ -227,7 +232,7 @@ def _timeouts(handled: bool) -> Late:
 
     def make() -> dict[str, Any]:
         options = {"handle_timeout_termination": handled}
-        check_arguments(library("common.buffers", "ReplayBuffer"), options)
+        check_arguments(find_in_library("common.buffers", "ReplayBuffer"), options)
         return options
 
     return Late(make)
@@ -235,12 +240,12 @@ def _timeouts(handled: bool) -> Late:
 
 def _hindsight(goals: str) -> dict[str, Any]:
     """Arguments of an agent whose goals of hindsight come from there."""
-    find = partial(library, "her", "HerReplayBuffer")
+    find = partial(find_in_library, "her", "HerReplayBuffer")
 
     def make() -> dict[str, Any]:
         options: dict[str, Any] = {"goal_selection_strategy": goals, "n_sampled_goal": 4}
         # what the environment does not tell
-        return {**options, **compat.known_arguments(find(), max_episode_length=10)}
+        return {**options, **compat.select_known_arguments(find(), max_episode_length=10)}
 
     return {"replay_buffer_class": Late(find), "replay_buffer_kwargs": Late(make)}
 
@@ -254,7 +259,7 @@ _act_with_trusted = partial(act_with_policy, trusted=True)
 _FALLING = user_code.linear(3e-3)
 _BATCH_NORM = {"features_extractor_class": Late(user_code.batch_norm)}
 _RMSPROP = {
-    "optimizer_class": Late(library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"),
+    "optimizer_class": Late(find_in_library, "common.sb2_compat.rmsprop_tf_like", "RMSpropTFLike"),
     "optimizer_kwargs": {"centered": True, "momentum": 0.5, "weight_decay": 0.01},
 }
 _MONITOR = around("VecMonitor")
@@ -369,8 +374,9 @@ TRAININGS: Mapping[str, TraceTraining] = {
     **entries("ppo a2c", "stacked-dictionary", Environments(copies=2, observations="dict-image",
               normalize={"norm_reward": False, "norm_obs_keys": ["state"]}, stack=2), steps=64),
     **entries("ppo", "integers", Environments(actions="discrete", observations="integer"),
-              learning_rate=user_code.linear(0.001), networks={"net_arch": Late(compat.networks,
-              {"pi": [16, 16], "vf": [8]})}, callbacks=[partial(stop_after_episodes, episodes=9)],
+              learning_rate=user_code.linear(0.001),
+              networks={"net_arch": Late(compat.convert_networks, {"pi": [16, 16], "vf": [8]})},
+              callbacks=[partial(stop_after_episodes, episodes=9)],
               then=[learn, _evaluate_stochastic]),
     # binary observations, Adam, and an agent that is trained again from zero
     **entries("a2c", "again", Environments(actions="multi-discrete", observations="multi-binary"),
@@ -390,10 +396,10 @@ TRAININGS: Mapping[str, TraceTraining] = {
               own=user_code.MatrixBits), then=[act], or_plain=True),
     # the last minibatch of an epoch has one row, whose advantage has no deviation
     **entries("ppo", "one-left", batch_size=31, or_plain=True),
-    **entries("ppo", "actor-layers", networks={"net_arch": Late(compat.networks, {"pi": [16, 16]})},
-              or_plain=True),
-    **entries("ppo", "apart", networks={"net_arch": Late(compat.networks, {"pi": [16, 16], "vf": [8,
-              8]}), "ortho_init": False}),
+    **entries("ppo", "actor-layers", or_plain=True,
+              networks={"net_arch": Late(compat.convert_networks, {"pi": [16, 16]})}),
+    **entries("ppo", "apart", networks={"ortho_init": False, "net_arch": Late(
+              compat.convert_networks, {"pi": [16, 16], "vf": [8, 8]})}),
     **entries("ppo", "without-bias",
               networks={"features_extractor_class": Late(user_code.without_bias)}, or_plain=True),
     **entries("ppo", "stacked-channels-first", Environments(actions="discrete",
@@ -438,8 +444,8 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[learn]),
     **entries("ppo sac", "stopped", callbacks=[partial(stop_after_steps, steps=50)], then=[learn]),
     # a device by its number that this machine lacks; other layers than the plain ones
-    **entries("ppo sac", "missing-device", device=Late(missing_device), networks={"net_arch": [8]},
-              steps=60, or_plain=True),
+    **entries("ppo sac", "missing-device", device=Late(name_missing_device),
+              networks={"net_arch": [8]}, steps=60, or_plain=True),
     # a loaded agent goes on with a replay buffer from a machine with another device
     **entries("sac td3", "rows-from-elsewhere", then=[partial(save_load, rows_from_elsewhere=True)],
               or_plain=True),

@@ -10,8 +10,8 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.training import OWN, Library, arguments_for, heads
-from rlregress.probing.heads import prepare
+from rlregress.frameworks.sb3.train.training import OWN, Library, find_heads, make_arguments
+from rlregress.probing.heads import prepare_heads
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
@@ -29,7 +29,7 @@ class AtRolloutEnd(BaseCallback):
         self._look(self.model)
 
 
-def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
+def _wrap_in_normaliser(vectorised: Any, around: TrainingVariant) -> Any:
     if around.running:
         return VecNormalize(vectorised, norm_reward=False)
     if around.statistics is None:
@@ -40,33 +40,33 @@ def _normalised(vectorised: Any, around: TrainingVariant) -> Any:
     return wrapped
 
 
-def agent(
+def make_agent_for(
     request: TrainingRequest,
     environments: int,
     around: TrainingVariant = PLAIN,
     library: Library = OWN,
 ) -> Any:
     """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
-    around.only(library.title, "n_steps", "statistics", "running")
-    vectorised = _normalised(gyms.make_vec_env(request.make_env, environments), around)
-    arguments = arguments_for(request, vectorised.action_space.shape, library)
+    around.require_supported(library.title, "n_steps", "statistics", "running")
+    vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), around)
+    arguments = make_arguments(request, vectorised.action_space.shape, library)
     if around.n_steps > 1:
         arguments["n_steps"] = around.n_steps
     model = library.make_agent(request.algorithm, vectorised, seed=request.seed, **arguments)
-    prepare(request, lambda: heads(model))
+    prepare_heads(request, lambda: find_heads(model))
     return model
 
 
 def transitions(request: TrainingRequest, environments: int, library: Library = OWN) -> Transitions:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = agent(request, environments, library=library)
+    model = make_agent_for(request, environments, library=library)
     rollouts: list[Any] = []
 
     def copy(model: Any) -> None:
         buffer = getattr(model, "rollout_buffer", None)
         if buffer is not None:
             # the buffer marks the first step of an episode, not the last one of the episode before
-            done = compat.episode_starts(model)[1:]
+            done = compat.read_episode_starts(model)[1:]
             rollouts.append((buffer.observations.copy(), buffer.rewards.copy(), done))
 
     model.learn(request.total_steps, callback=AtRolloutEnd(copy))
@@ -86,5 +86,5 @@ def transitions(request: TrainingRequest, environments: int, library: Library = 
         next_observations=rows(buffer.next_observations),
         rewards=rows(buffer.rewards),
         done=done,
-        terminated=done & ~rows(compat.truncations(buffer)),
+        terminated=done & ~rows(compat.read_truncations(buffer)),
     )

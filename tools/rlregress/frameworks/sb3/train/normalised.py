@@ -10,8 +10,8 @@ from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.vec_env import VecNormalize
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.frameworks.sb3.train.collection import agent
-from rlregress.frameworks.sb3.train.training import OWN, Library, policy_of
+from rlregress.frameworks.sb3.train.collection import make_agent_for
+from rlregress.frameworks.sb3.train.training import OWN, Library, make_policy
 from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
 
 
@@ -19,35 +19,37 @@ def running_statistics(
     request: TrainingRequest, environments: int, library: Library = OWN
 ) -> RunningStatistics:
     """Learn with ``learn``, evaluate by ``EvalCallback``, ``save`` and ``load``."""
-    model = agent(request, environments, TrainingVariant(running=True), library)
+    model = make_agent_for(request, environments, TrainingVariant(running=True), library)
     model.learn(request.total_steps)
-    request.on_checkpoint(model.num_timesteps, policy_of(model))
-    trained = _statistics_of(model.get_vec_normalize_env())
-    return RunningStatistics(trained, _evaluated(model, request), _restored(model, request))
+    request.on_checkpoint(model.num_timesteps, make_policy(model))
+    trained = _read_statistics(model.get_vec_normalize_env())
+    return RunningStatistics(
+        trained, _evaluate_agent(model, request), _restore_agent(model, request)
+    )
 
 
-def _statistics_of(normalising: Any) -> np.ndarray:
+def _read_statistics(normalising: Any) -> np.ndarray:
     return np.array([[normalising.obs_rms.mean, normalising.obs_rms.var]])
 
 
-def _evaluated(model: Any, request: TrainingRequest) -> np.ndarray:
+def _evaluate_agent(model: Any, request: TrainingRequest) -> np.ndarray:
     evaluation = VecNormalize(gyms.make_vec_env(request.make_env, 1), norm_reward=False)
     callback = EvalCallback(
         evaluation,
         n_eval_episodes=1,
         eval_freq=1,
         verbose=0,
-        **compat.known_arguments(EvalCallback, warn=False),
+        **compat.select_known_arguments(EvalCallback, warn=False),
     )
     callback.init_callback(model)
     callback.on_step()
-    return _statistics_of(evaluation)
+    return _read_statistics(evaluation)
 
 
-def _restored(model: Any, request: TrainingRequest) -> Any:
+def _restore_agent(model: Any, request: TrainingRequest) -> Any:
     file = io.BytesIO()
     model.save(file)
     file.seek(0)
     loaded = type(model).load(file, env=gyms.make_vec_env(request.make_env, 1), device="cpu")
     normalising = loaded.get_vec_normalize_env()
-    return None if normalising is None else _statistics_of(normalising)
+    return None if normalising is None else _read_statistics(normalising)

@@ -21,12 +21,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, sync_envs_norm
 
 from rlregress.frameworks.sb3 import compat, gyms, user_code
 from rlregress.frameworks.sb3.library import (
-    by_library,
-    library,
+    find_in_library,
+    find_policy_class,
+    is_raised_by_library,
     make_agent,
-    missing_device,
-    policy_class,
-    silent,
+    name_missing_device,
+    silence_agent,
 )
 from rlregress.frameworks.sb3.train.trace_environments import Environments
 from rlregress.probing.capabilities import check_arguments
@@ -42,7 +42,9 @@ _TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 def evaluation(name: str) -> Any:
     """A function or class of the library that evaluates, by name."""
-    return library("common.callbacks" if name == "EvalCallback" else "common.evaluation", name)
+    return find_in_library(
+        "common.callbacks" if name == "EvalCallback" else "common.evaluation", name
+    )
 
 
 @dataclass
@@ -116,7 +118,7 @@ class Training:
             except Unsupported:
                 raise
             except Exception as error:
-                if self.instead is None or not by_library(error):
+                if self.instead is None or not is_raised_by_library(error):
                     raise
                 expected = ExpectedError(error)
                 self.instead._train(make_env, seed, folder)
@@ -130,7 +132,7 @@ class Training:
         environments.make_one()
         policy: Any = self.policy or environments.policy
         networks = make_late(self.networks)
-        own_policy = policy_class(algorithm, policy)
+        own_policy = find_policy_class(algorithm, policy)
         check_arguments(own_policy, networks, f"{algorithm.__name__}'s policy")
         arguments = {"seed": seed, **make_late(self.arguments), "policy_kwargs": networks}
         is_seeded = arguments["seed"] is not None
@@ -166,7 +168,7 @@ def evaluation_callback(session: Session) -> Any:
 def stop_after_episodes(session: Session, episodes: int) -> Any:
     """The library's own end of a training."""
     del session
-    return library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
+    return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
 
 
 def stop_after_steps(session: Session, steps: int) -> Any:
@@ -193,7 +195,7 @@ def show_episodes(session: Session) -> None:
 
 def show_starts(session: Session) -> None:
     """Which steps of a rollout start an episode."""
-    show(compat.episode_starts(session.model).astype(int).tolist())
+    show(compat.read_episode_starts(session.model).astype(int).tolist())
 
 
 def show_rates(session: Session) -> None:
@@ -242,10 +244,10 @@ def save_load(
         environment = session.environments.wrapped(copies=copies)
     else:
         environment = session.environments.restore(model.get_env(), session.folder)
-    session.model = silent(type(model).load(path, env=environment, device="cpu", **options))
+    session.model = silence_agent(type(model).load(path, env=environment, device="cpu", **options))
     if hasattr(model, "save_replay_buffer") and not copies:
         if rows_from_elsewhere:
-            model.replay_buffer.device = torch.device(missing_device())
+            model.replay_buffer.device = torch.device(name_missing_device())
         rows = session.path("rows.pkl")
         model.save_replay_buffer(rows)
         session.model.load_replay_buffer(rows)

@@ -6,23 +6,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from rlregress.frameworks.sb3.train.training import OWN, Library, new, trained
+from rlregress.frameworks.sb3.train.training import OWN, Library, make_agent_for, make_trained
 from rlregress.probing.interface import Trained, TrainingRequest
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:
     """``learn`` of half of the steps, twice; the second time it does not count from 0."""
-    model = new(request, library)
+    model = make_agent_for(request, library)
     model.learn(request.total_steps // 2)
     if restored:
-        with isolated():
-            model = _restored(model)
+        with isolate_generators():
+            model = _restore_agent(model)
     model.learn(request.total_steps // 2, reset_num_timesteps=False)
-    return trained(model, {}, library)
+    return make_trained(model, {}, library)
 
 
-def _restored(model: Any) -> Any:
+def _restore_agent(model: Any) -> Any:
     """The agent as it comes back from its files, in the same environment, which is not reset."""
     with TemporaryDirectory(prefix="rlregress-") as folder:
         agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"

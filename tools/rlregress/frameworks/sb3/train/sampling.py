@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rlregress.frameworks.sb3.train.collection import agent
+from rlregress.frameworks.sb3.train.collection import make_agent_for
 from rlregress.frameworks.sb3.train.training import OWN, Library
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import array, flat, note_samples, noted_targets
+from rlregress.probing.samples import as_array, as_flat_array, note_samples, note_targets
 
 
 def minibatches(
@@ -16,10 +16,10 @@ def minibatches(
     environments: int,
     around: TrainingVariant,
     library: Library = OWN,
-    noted: Callable[[list[Minibatch]], Any] = noted_targets,
+    noted: Callable[[list[Minibatch]], Any] = note_targets,
 ) -> Sequence[Minibatch]:
     """Learn with ``learn`` on ``environments`` copies in a ``DummyVecEnv``."""
-    model = agent(request, environments, around, library)
+    model = make_agent_for(request, environments, around, library)
     read: list[Minibatch] = []
     if getattr(model, "rollout_buffer", None) is not None:
         _note_rollouts(model, read)
@@ -45,16 +45,16 @@ def _note_rollouts(model: Any, read: list[Minibatch]) -> None:
         answer = evaluate_actions(*arguments, **named)
         data = yielded.pop()
         # where sequences are padded to one length, the update masks what is no row
-        rows: Any = flat(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
+        rows: Any = as_flat_array(data.mask).astype(bool) if hasattr(data, "mask") else slice(None)
         read.append(
             Minibatch(
-                observations=array(data.observations)[rows],
-                actions=array(data.actions)[rows],
-                log_probs=flat(data.old_log_prob)[rows],
-                policy_log_probs=flat(answer[1])[rows],
-                values=flat(data.old_values)[rows],
-                advantages=flat(data.advantages)[rows],
-                returns=flat(data.returns)[rows],
+                observations=as_array(data.observations)[rows],
+                actions=as_array(data.actions)[rows],
+                log_probs=as_flat_array(data.old_log_prob)[rows],
+                policy_log_probs=as_flat_array(answer[1])[rows],
+                values=as_flat_array(data.old_values)[rows],
+                advantages=as_flat_array(data.advantages)[rows],
+                returns=as_flat_array(data.returns)[rows],
             )
         )
         return answer

@@ -8,16 +8,24 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 
 from rlregress.frameworks.sb3 import gyms
-from rlregress.frameworks.sb3.train.training import OWN, Library, arguments_for, heads, trained
-from rlregress.probing.heads import prepare
+from rlregress.frameworks.sb3.train.training import (
+    OWN,
+    Library,
+    find_heads,
+    make_arguments,
+    make_trained,
+)
+from rlregress.probing.heads import prepare_heads
 from rlregress.probing.interface import Trained
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
 
-def _arguments(request: SeededTraining, environment: Any, images: bool, library: Library) -> dict:
-    arguments = arguments_for(request, environment.action_space.shape, library)
+def _make_arguments(
+    request: SeededTraining, environment: Any, images: bool, library: Library
+) -> dict:
+    arguments = make_arguments(request, environment.action_space.shape, library)
     if images:
         # the sizes are those of what follows the pictures, and have their own defaults
         del arguments["policy_kwargs"]
@@ -32,10 +40,10 @@ class _Look(BaseCallback):
 
     def _on_rollout_start(self) -> None:
         # the updates of all steps so far are done
-        self._look(self.num_timesteps, lambda: trained(self.model, {}, self._library))
+        self._look(self.num_timesteps, lambda: make_trained(self.model, {}, self._library))
 
     def _on_training_end(self) -> None:
-        self._look(self.num_timesteps, lambda: trained(self.model, {}, self._library))
+        self._look(self.num_timesteps, lambda: make_trained(self.model, {}, self._library))
 
     def _on_step(self) -> bool:
         return True
@@ -44,24 +52,24 @@ class _Look(BaseCallback):
 def train_seeded(request: SeededTraining, library: Library = OWN) -> Trained:
     """Train with ``learn``."""
     seeds = request.seeds
-    environment = gyms.native(request.make_env(False))
+    environment = gyms.convert_environment(request.make_env(False))
     images = len(environment.observation_space.shape) == 3
-    with isolated():
+    with isolate_generators():
         with Stream(seeds.initialisation).drawn():
             model = library.make_agent(
                 request.algorithm,
                 environment,
                 policy="CnnPolicy" if images else "",
                 replay_buffer_class=make_buffer_drawing_from(ReplayBuffer, Stream(seeds.sampling)),
-                **_arguments(request, environment, images, library),
+                **_make_arguments(request, environment, images, library),
             )
-        prepare(request, lambda: heads(model))
+        prepare_heads(request, lambda: find_heads(model))
         seed_generators(seeds.exploration)
         model.action_space.seed(seeds.exploration)
         model.get_env().seed(seeds.environment)
         model.learn(request.total_steps, callback=_Look(request, library))
     environment.close()
-    return trained(model, {}, library)
+    return make_trained(model, {}, library)
 
 
 def sources_of_chance() -> dict[str, str]:

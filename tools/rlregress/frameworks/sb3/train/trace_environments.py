@@ -11,8 +11,8 @@ from typing import Any
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from rlregress.frameworks.sb3 import gyms, user_code
-from rlregress.frameworks.sb3.library import library
-from rlregress.model.extra_packages import not_installed
+from rlregress.frameworks.sb3.library import find_in_library
+from rlregress.model.extra_packages import explain_installation
 from rlregress.probing.capabilities import check_arguments
 from rlregress.probing.interface import Unsupported
 
@@ -26,7 +26,7 @@ Makers = Sequence[Callable[[], Any]]
 def in_processes(makers: Makers) -> Any:
     """Environments in processes of their own."""
     # as copies of this one: others import everything again, for seconds each
-    return library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
+    return find_in_library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
 
 
 def same_instance(makers: Makers) -> Any:
@@ -38,15 +38,15 @@ def same_instance(makers: Makers) -> Any:
 def make_by_name(makers: Makers) -> Any:
     """Environments that are made by name, with an argument of theirs."""
     # nothing else: what else the library passes on is refused, as by most environments
-    with gyms.registered(_NAME, lambda first=0: makers[first]()):
-        return gyms.env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
+    with gyms.register_temporarily(_NAME, lambda first=0: makers[first]()):
+        return gyms.find_env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
 
 
 def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
     """Return what wraps environments side by side in a class of the library's."""
 
     def wrap(environment: Any) -> Any:
-        wrapper = library("common.vec_env", name)
+        wrapper = find_in_library("common.vec_env", name)
         check_arguments(wrapper, arguments)
         return wrapper(environment, **arguments)
 
@@ -55,12 +55,14 @@ def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
 
 def atari(environment: Any, **options: Any) -> Any:
     """A game of an environment with images, in the wrappers for Atari."""
-    wrappers = library("common.atari_wrappers", "AtariWrapper")
-    if getattr(library("common", "atari_wrappers"), "cv2", True) is None:
-        raise Unsupported(f"the Atari wrappers cannot be used: {not_installed('cv2')}")
+    wrappers = find_in_library("common.atari_wrappers", "AtariWrapper")
+    if getattr(find_in_library("common", "atari_wrappers"), "cv2", True) is None:
+        raise Unsupported(f"the Atari wrappers cannot be used: {explain_installation('cv2')}")
     options = {"screen_size": 36, **options}
     check_arguments(wrappers, options)
-    return wrappers(library("common.monitor", "Monitor")(user_code.Game(environment)), **options)
+    return wrappers(
+        find_in_library("common.monitor", "Monitor")(user_code.Game(environment)), **options
+    )
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,12 @@ class Environments:
     normalize: Mapping[str, Any] | None = None
     stack: int = 0
     evaluation_copies: int = 1
-    make_env: Callable[..., Any] = gyms.native
+    make_env: Callable[..., Any] = gyms.convert_environment
 
     def make_one(self, **options: Any) -> Any:
         """One environment in the user's own wrapper, as ``first`` says, or else as it comes."""
         spaces = {"actions": self.actions, "observations": self.observations}
-        return self.own(gyms.native(self.make_env(**options, **spaces)))
+        return self.own(gyms.convert_environment(self.make_env(**options, **spaces)))
 
     def wrapped(self, training: bool = True, copies: int = 0) -> Any:
         """The environment that the agent gets, with fresh statistics of a normaliser.
@@ -115,7 +117,9 @@ class Environments:
             check_arguments(VecNormalize, options)
             environment = VecNormalize(environment, **options)
         if self.stack:
-            environment = library("common.vec_env", "VecFrameStack")(environment, self.stack)
+            environment = find_in_library("common.vec_env", "VecFrameStack")(
+                environment, self.stack
+            )
         return environment
 
     def restore(self, environment: Any, folder: str) -> Any:

@@ -16,23 +16,23 @@ from stable_baselines3.common.noise import NormalActionNoise
 from rlregress.frameworks.sb3 import compat, gyms
 from rlregress.probing.heads import (
     Heads,
-    constant_deviation,
-    constant_parameter,
-    normal_draws,
-    prepare,
+    fix_normal_draws,
+    make_deviation_setter,
+    make_parameter_setter,
+    prepare_heads,
 )
 from rlregress.probing.hyperparameter_mapping import (
-    refuse,
-    with_exploration_fraction,
-    without_fixed,
+    convert_exploration_steps,
+    drop_fixed,
+    refuse_hyperparameters,
 )
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 
 ALGORITHMS = {"ppo": PPO, "sac": SAC, "td3": TD3, "dqn": DQN, "ddpg": DDPG}
 
 
-def _no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
+def _reset_no_memory(policy: Any, rows: int, for_values: bool = False) -> dict[str, Any]:
     return {}
 
 
@@ -51,7 +51,7 @@ class Library:
     title: str = "Stable-Baselines3"
     algorithms: Mapping[str, Any] = field(default_factory=lambda: ALGORITHMS)
     networks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    memory: Callable[..., dict[str, Any]] = _no_memory
+    memory: Callable[..., dict[str, Any]] = _reset_no_memory
 
     def make_agent(
         self, algorithm: str, environment: Any, policy: str = "", **arguments: Any
@@ -124,22 +124,22 @@ _FIXED = {
 }
 
 
-def _linear(initial: float):
+def _make_linear_schedule(initial: float):
     return lambda progress_remaining: max(progress_remaining, 0.0) * initial
 
 
-def arguments_of(
+def convert_hyperparameters(
     algorithm: str, hyperparameters: Mapping[str, Any], action_shape, library: Library = OWN
 ) -> dict[str, Any]:
     """Return the arguments of the algorithm's class; UserError for settings that it lacks."""
-    settings, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
     policy: dict[str, Any] = {"net_arch": list(settings.pop("hidden_sizes"))}
     policy.update(library.networks.get(algorithm, {}))
     arguments: dict[str, Any] = {"policy_kwargs": policy}
     if "adam_epsilon" in settings:
         policy["optimizer_kwargs"] = {"eps": settings.pop("adam_epsilon")}
     if algorithm == "ppo" and settings.pop("anneal_learning_rate"):
-        settings["learning_rate"] = _linear(settings["learning_rate"])
+        settings["learning_rate"] = _make_linear_schedule(settings["learning_rate"])
     if algorithm == "sac":
         tuned, constant = (
             settings.pop("tune_temperature", True),
@@ -168,9 +168,9 @@ def arguments_of(
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
     algorithm_class = library.algorithms[algorithm]
-    refuse(f"{library.title}'s {algorithm_class.__name__}", reasons)
+    refuse_hyperparameters(f"{library.title}'s {algorithm_class.__name__}", reasons)
     arguments.update({names[key]: value for key, value in settings.items()})
-    return compat.arguments_of(algorithm_class, **arguments)
+    return compat.convert_arguments(algorithm_class, **arguments)
 
 
 #: diagnostic -> what the logger calls it, and its sign there
@@ -206,41 +206,41 @@ class _Watch(BaseCallback):
             # this is where it was kept: the values of the logger are noted already
             self._continues = False
             return
-        self._note()
+        self._note_diagnostics()
         # everything is in the model, and ``learn`` goes on with one that was trained before
         self._request.keep(self.num_timesteps, (self.model, self.diagnostics))
 
-    def _note(self) -> None:
+    def _note_diagnostics(self) -> None:
         # before the next rollout the logger holds what the last updates have told it
         for name, (key, sign) in self._logged.items():
             if key in self.logger.name_to_value:
                 self.diagnostics[name].append(sign * float(self.logger.name_to_value[key]))
 
     def _on_training_end(self) -> None:
-        self._note()
+        self._note_diagnostics()
 
     def _on_step(self) -> bool:
-        if self._passing.at(self.num_timesteps):
-            self._request.on_checkpoint(self.num_timesteps, policy_of(self.model))
+        if self._passing.has_passed(self.num_timesteps):
+            self._request.on_checkpoint(self.num_timesteps, make_policy(self.model))
         return True
 
 
-def policy_of(model) -> Policy:
+def make_policy(model) -> Policy:
     """The deterministic policy of an agent."""
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
-def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
+def _make_value_function(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
     def value(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():
-            tensor = compat.tensor_of(model.policy, observations)
+            tensor = compat.as_policy_tensor(model.policy, observations)
             if hasattr(model.policy, "value_net"):
                 compat.add_parts(model.policy)
                 memory = library.memory(model.policy, len(tensor), for_values=True)
                 return model.policy.predict_values(tensor, **memory).numpy().reshape(-1)
             if not hasattr(model, "actor"):
                 # values of actions [rows, actions], or their quantiles [rows, quantiles, actions]
-                action_values = _action_values(model)[0](tensor)
+                action_values = _find_action_value_networks(model)[0](tensor)
                 return (
                     action_values.reshape(len(action_values), -1, action_values.shape[-1])
                     .mean(1)
@@ -257,33 +257,33 @@ def _value(model: Any, library: Library) -> Callable[[np.ndarray], np.ndarray]:
     return value
 
 
-def _action_values(model: Any) -> list[Any]:
+def _find_action_value_networks(model: Any) -> list[Any]:
     """Return the network of action values, and its target network."""
     return list(model.policy.children())
 
 
-def heads(model: Any) -> Heads:
+def find_heads(model: Any) -> Heads:
     """The output layers of an agent."""
     policy = model.policy
     if hasattr(policy, "value_net"):
-        deviation = constant_parameter(policy.log_std, torch.log)
+        deviation = make_parameter_setter(policy.log_std, torch.log)
         return Heads(policy.action_net, deviation, [policy.value_net])
     if not hasattr(model, "actor"):
-        layers = [last_linear(network) for network in _action_values(model)]
+        layers = [last_linear_layer(network) for network in _find_action_value_networks(model)]
         quantiles = layers[0].out_features // int(model.action_space.n)
         return Heads(layers[0], values=layers, repeated=quantiles)
     actor = model.actor
     critics = [*model.critic.q_networks, *model.critic_target.q_networks]
-    values = [last_linear(critic) for critic in critics]
+    values = [last_linear_layer(critic) for critic in critics]
     if not hasattr(actor, "log_std"):
-        return Heads(last_linear(actor.mu), values=values)
-    return Heads(actor.mu, constant_deviation(actor.log_std, slice(None), torch.log), values)
+        return Heads(last_linear_layer(actor.mu), values=values)
+    return Heads(actor.mu, make_deviation_setter(actor.log_std, slice(None), torch.log), values)
 
 
 def _make_draw(model: Any, library: Library) -> Any:
     def draw(observations: np.ndarray, numbers: np.ndarray) -> Any:
-        tensor = compat.tensor_of(model.policy, observations)
-        with normal_draws(numbers):
+        tensor = compat.as_policy_tensor(model.policy, observations)
+        with fix_normal_draws(numbers):
             if hasattr(model.policy, "value_net"):
                 memory = library.memory(model.policy, len(tensor))
                 actions = model.policy(tensor, **memory)[0].detach()
@@ -295,18 +295,18 @@ def _make_draw(model: Any, library: Library) -> Any:
     return draw
 
 
-def arguments_for(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
+def make_arguments(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
     """Keyword arguments of the algorithm's class for a training of so many steps."""
-    hyperparameters = with_exploration_fraction(request.hyperparameters, request.total_steps)
-    return arguments_of(request.algorithm, hyperparameters, action_shape, library)
+    hyperparameters = convert_exploration_steps(request.hyperparameters, request.total_steps)
+    return convert_hyperparameters(request.algorithm, hyperparameters, action_shape, library)
 
 
-def new(request: TrainingRequest, library: Library = OWN) -> Any:
+def make_agent_for(request: TrainingRequest, library: Library = OWN) -> Any:
     """An agent in its environment, as a user makes it."""
-    environment = gyms.native(request.make_env())
-    arguments = arguments_for(request, environment.action_space.shape, library)
+    environment = gyms.convert_environment(request.make_env())
+    arguments = make_arguments(request, environment.action_space.shape, library)
     model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)
-    prepare(request, lambda: heads(model))
+    prepare_heads(request, lambda: find_heads(model))
     return model
 
 
@@ -314,7 +314,7 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
     """Train with ``learn``, exactly as a user of the framework calls it."""
     watch = _Watch(request)
     if request.kept is None:
-        model = new(request, library)
+        model = make_agent_for(request, library)
         model.learn(request.total_steps, callback=watch)
     else:
         model, diagnostics = request.kept
@@ -324,10 +324,12 @@ def train(request: TrainingRequest, library: Library = OWN) -> Trained:
         watch.goes_on(model.num_timesteps, diagnostics)
         steps_left = request.total_steps - model.num_timesteps
         model.learn(steps_left, callback=watch, reset_num_timesteps=False)
-    return trained(model, watch.diagnostics, library)
+    return make_trained(model, watch.diagnostics, library)
 
 
-def trained(model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN) -> Trained:
+def make_trained(
+    model: Any, diagnostics: Mapping[str, list[float]], library: Library = OWN
+) -> Trained:
     """Return the agent of a training that has ended."""
     parameters = {
         name: tensor.detach().cpu().numpy().copy()
@@ -336,8 +338,8 @@ def trained(model: Any, diagnostics: Mapping[str, list[float]], library: Library
     if getattr(model, "log_ent_coef", None) is not None:
         parameters["log_ent_coef"] = model.log_ent_coef.detach().numpy().copy()
     return Trained(
-        policy_of(model),
-        _value(model, library),
+        make_policy(model),
+        _make_value_function(model, library),
         parameters,
         model.num_timesteps,
         diagnostics,

@@ -17,7 +17,7 @@ import torch
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from rlregress.frameworks.sb3 import gyms, user_code
-from rlregress.frameworks.sb3.library import library
+from rlregress.frameworks.sb3.library import find_in_library
 from rlregress.frameworks.sb3.train.recorded_training import Session, act_alone, show
 from rlregress.probing.interface import Unsupported
 
@@ -27,7 +27,7 @@ _EPISODES = 2
 
 def count_episodes(session: Session) -> None:
     """Show the counts of an environment's monitor, and its error without a reset."""
-    monitor = library("common.monitor", "Monitor")(session.environments.make_one(first=0))
+    monitor = find_in_library("common.monitor", "Monitor")(session.environments.make_one(first=0))
     for _ in range(_EPISODES):
         gyms.reset(monitor)
         is_over = False
@@ -49,13 +49,13 @@ def load_vector(session: Session) -> None:
 
 def show_falling_rate(session: Session) -> None:
     """A rate that falls from 1 to 0.1 in the first half of a training."""
-    rate = library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
+    rate = find_in_library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
     show([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
 
 
 def draw_noise(session: Session) -> None:
     """Correlated noise that does not begin at zero, three draws before and after a reset."""
-    kind = library("common.noise", "OrnsteinUhlenbeckActionNoise")
+    kind = find_in_library("common.noise", "OrnsteinUhlenbeckActionNoise")
     noise = kind(np.zeros(2), 0.3 * np.ones(2), initial_noise=np.array([0.4, -0.2]))
     rows = [noise() for _ in range(3)]
     noise.reset()
@@ -82,7 +82,7 @@ def reset_again(session: Session) -> None:
 
 def add_row(session: Session) -> None:
     """A rollout of two steps that a user fills, with probabilities that are single numbers."""
-    kind = library("common.buffers", "RolloutBuffer")
+    kind = find_in_library("common.buffers", "RolloutBuffer")
     environment = session.environments.make_one(first=0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
     observation = gyms.reset(environment)
@@ -111,13 +111,13 @@ def load_with_environment(session: Session) -> None:
 
 def checkpoint_callback(session: Session) -> Any:
     """Files of the agent every few steps."""
-    return library("common.callbacks", "CheckpointCallback")(9, session.path("checkpoints"))
+    return find_in_library("common.callbacks", "CheckpointCallback")(9, session.path("checkpoints"))
 
 
 def listed_callback(session: Session) -> Any:
     """Callbacks in a list, one of them only every few steps."""
     periodic, make_list = (
-        library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
+        find_in_library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
     )
     own = [user_code.CountingCallback(session.steps), user_code.StartingCallback()]
     return make_list([periodic(7, own[0]), own[1]])
@@ -125,7 +125,7 @@ def listed_callback(session: Session) -> Any:
 
 def improvement_callback(session: Session) -> Any:
     """Evaluations that keep the best agent, and end a training that does not improve."""
-    better, worse = (library("common.callbacks", f"StopTrainingOn{name}")
+    better, worse = (find_in_library("common.callbacks", f"StopTrainingOn{name}")
                      for name in ("RewardThreshold", "NoModelImprovement"))  # fmt: skip
     environment = session.environments.wrapped(training=False)
     return session.evaluation("EvalCallback")(
@@ -148,7 +148,7 @@ def show_file(session: Session) -> None:
     """Show which parts of the agent a file holds, and whether each is in the state of training."""
     model, path = session.model, session.path("parts")
     model.save(path)
-    data, parameters, variables = library("common.save_util", "load_from_zip_file")(path)
+    data, parameters, variables = find_in_library("common.save_util", "load_from_zip_file")(path)
     objects = ("policy", "actor", "critic", "replay_buffer", "rollout_buffer", "log_ent_coef")
     show([sorted(parameters), sorted(variables or ()), [name in data for name in objects]])
     for mode in (True, False):
@@ -232,7 +232,7 @@ def learn_by_default(session: Session) -> None:
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
     make = partial(session.environments.make_one, first=0)
     # it takes no arguments, as most environments
-    with gyms.registered(name, lambda: make()), mock.patch.dict(os.environ, folder):
+    with gyms.register_temporarily(name, lambda: make()), mock.patch.dict(os.environ, folder):
         model = type(session.model)("MlpPolicy", name, n_steps=16, batch_size=8, device="cpu")
         model.learn(
             session.steps, callback=lambda own_variables, global_variables: len(own_variables) > 0

@@ -11,9 +11,9 @@ from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 #: values are scaled, with statistics of so many rows that a rollout does not move them
@@ -26,9 +26,9 @@ _SCALED = {
 
 def _set_value(training: Training, slope: float, number: float = 0.0) -> None:
     """Let the value be linear in the observation, in the units of rewards."""
-    layer = last_linear(training.models["value"])
-    fill([layer.weight], slope / _DEVIATION)
-    fill([layer.bias], (number - _MEAN) / _DEVIATION)
+    layer = last_linear_layer(training.models["value"])
+    fill_parameters([layer.weight], slope / _DEVIATION)
+    fill_parameters([layer.bias], (number - _MEAN) / _DEVIATION)
 
 
 def _identity(training: Training) -> None:
@@ -55,7 +55,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
         **script,
     )
 
-    def look(tensors: Any) -> None:
+    def copy_targets(tensors: Any) -> None:
         returns, values = (
             _MEAN + _DEVIATION * tensors[name][:, 0, 0].clone().double()
             for name in ("returns", "values")
@@ -69,7 +69,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
         rollouts=steps,
         layers=Layers(sizes=()),
         prepare=prepare,
-        change=look,
+        change=copy_targets,
         learning_rate=0.0,
         discount_factor=float(inputs["discount"]),
         gae_lambda=float(inputs.get("trace", 0.0)),

@@ -11,14 +11,14 @@ import torch
 from skrl.resources.preprocessors.torch import RunningStandardScaler
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch
+from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, watch_model
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import train
 from rlregress.measurements import normalisation
 from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
 from rlregress.probing.layers import make_constant
-from rlregress.probing.scripted import Scripted, counting, end_after
+from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
 
 
 def _rows(numbers: Any) -> torch.Tensor:
@@ -62,7 +62,7 @@ def _epsilon_with_fixed_statistics(inputs: Inputs) -> np.ndarray:
     return np.log10([float(scaler(_rows(inputs["distance"])))])
 
 
-def _preprocessed(name: str) -> dict[str, Any]:
+def _make_preprocessor_settings(name: str) -> dict[str, Any]:
     options = {"size": 1, "device": "cpu"}
     return {f"{name}_preprocessor": RunningStandardScaler, f"{name}_preprocessor_kwargs": options}
 
@@ -70,7 +70,7 @@ def _preprocessed(name: str) -> dict[str, Any]:
 def _targets(inputs: Inputs) -> np.ndarray:
     rewards, targets = inputs["rewards"], []  # type: Any, list[np.ndarray]
 
-    def look(tensors: Any) -> None:
+    def copy_targets(tensors: Any) -> None:
         targets.extend(
             tensors[name][:, 0, 0].double().numpy().copy() for name in ("values", "returns")
         )
@@ -79,10 +79,10 @@ def _targets(inputs: Inputs) -> np.ndarray:
         len(rewards),
         Scripted(rewards=rewards, terminated=1.0),
         rollouts=len(rewards),
-        change=look,
+        change=copy_targets,
         prepare=lambda training: make_constant(training.models["value"], inputs["value"]),
         learning_rate=0.0,
-        **_preprocessed("value"),
+        **_make_preprocessor_settings("value"),
     )
     values, returns = targets
     return np.array([values[0], *returns])
@@ -92,19 +92,19 @@ def _ratio(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
     training = train(
         2 * steps,
-        counting(2 * steps),
+        make_counting_environment(2 * steps),
         rollouts=steps,
         layers=Layers(sizes=()),
-        prepare=lambda trained: fill(trained.models["policy"].net.parameters(), 1.0),
+        prepare=lambda trained: fill_parameters(trained.models["policy"].net.parameters(), 1.0),
         learning_rate=0.0,
-        **_preprocessed("observation"),
+        **_make_preprocessor_settings("observation"),
     )
     return training.list_first_policy_changes(2)
 
 
 def _off_policy(steps: int, *environment: Scripted) -> Training:
     """A training of SAC that has stored so many steps, and may update."""
-    settings = {"batch_size": steps, **_preprocessed("observation")}
+    settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
     training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run(steps)
     return training
@@ -135,7 +135,9 @@ def _walk_default(kind: str, scripts: Sequence[Script]) -> Walked:
     never: dict[str, Any] = {"rollouts": NEVER} if kind == "ppo" else {"learning_starts": NEVER}
     training = Training(kind, Scripted(**script), rows=rows + 1, **never)
     policy = training.models["policy"]
-    watch(policy, lambda acted, _: numbers.append(compat.observations(acted)[0].double().numpy()))
+    watch_model(
+        policy, lambda acted, _: numbers.append(compat.read_observations(acted)[0].double().numpy())
+    )
     # one step more, so that the last observation is acted on
     training.run(rows + 1)
     return Walked(np.array(numbers), training.stored("rewards")[:rows, 0].double().numpy())

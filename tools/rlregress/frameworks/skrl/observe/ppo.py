@@ -13,9 +13,14 @@ from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import feed, train
 from rlregress.measurements import ppo
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import linear_layers, log_epsilon, make_constant, ppo_initialisation
+from rlregress.probing.layers import (
+    linear_layers,
+    log_epsilon,
+    make_constant,
+    measure_ppo_initialisation,
+)
 from rlregress.probing.scripted import Scripted
 
 
@@ -24,7 +29,7 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
 
     def prepare(training: Training) -> None:
         make_constant(training.models["value"], settings.value)
-        fill([training.models["policy"].log_std], settings.log_deviation)
+        fill_parameters([training.models["policy"].log_std], settings.log_deviation)
 
     training = train(
         settings.count,
@@ -41,8 +46,8 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
         **({} if settings.gradients_clipped else {"grad_norm_clip": 0.0}),
     )
     return ppo.Effects(
-        watched_updates.only(training.losses),
-        watched_updates.only(training.gradient_norms),
+        watched_updates.require_one_number(training.losses),
+        watched_updates.require_one_number(training.gradient_norms),
         training.value_gradients[-1],
         training.log_std_gradients[-1],
     )
@@ -59,7 +64,7 @@ def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
         Scripted(rewards=rewards, terminated=1.0),
         rollouts=len(rewards),
         change=lambda tensors: tensors["log_prob"].sub_(float(np.log(inputs["ratio"]))),
-        prepare=lambda trained: fill(trained.models["value"].parameters(), 0.0),
+        prepare=lambda trained: fill_parameters(trained.models["value"].parameters(), 0.0),
         mini_batches=parts,
         learning_rate=0.0,
         value_loss_scale=0.0,
@@ -90,16 +95,16 @@ def _initialisation(inputs: Inputs) -> np.ndarray:
     dimensions = int(inputs["observation_dimensions"]), int(inputs["action_dimensions"])
     training = instantiated.Settings(sizes, "elu", *dimensions)
     layers = linear_layers(training.policy(stochastic=True)) + linear_layers(training.values(False))
-    return np.array(ppo_initialisation(layers))
+    return np.array(measure_ppo_initialisation(layers))
 
 
 def _log_std(inputs: Inputs) -> np.ndarray:
     policy = instantiated.Settings([16], "elu", 1, 1).policy(stochastic=True)
     for layer in linear_layers(policy):
-        fill([layer.bias], 0.0)
+        fill_parameters([layer.bias], 0.0)
     logs = []
     for number in (0.0, float(inputs["observation"])):
-        instantiated.called(policy)(torch.full((1, 1), number))
+        instantiated.make_model_function(policy)(torch.full((1, 1), number))
         logs.append(float(policy.distribution(role="policy").stddev.detach().log()))
     return np.array([logs[0], abs(logs[1] - logs[0]) > 1e-6])
 
@@ -107,7 +112,7 @@ def _log_std(inputs: Inputs) -> np.ndarray:
 def _acting(inputs: Inputs, mean: float, deviation: float = -20.0) -> Training:
     training = Training("ppo", Scripted(inputs["low"], inputs["high"]), rollouts=100)
     make_constant(training.models["policy"], mean)
-    fill([training.models["policy"].log_std], deviation)
+    fill_parameters([training.models["policy"].log_std], deviation)
     return training
 
 

@@ -14,16 +14,17 @@ from rlregress.frameworks.skrl.agents import Training
 from rlregress.frameworks.skrl.observe.helpers.ppo_trainings import AgentTraining, feed, train
 from rlregress.measurements import ppo_loop as loop
 from rlregress.measurements.ppo_loop import diverging
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe, Unsupported
-from rlregress.probing.parallel_updates import parallel_gradient
-from rlregress.probing.scripted import counting, end_after
+from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.scripted import end_after, make_counting_environment
 
 
 def _train(settings: loop.Settings) -> AgentTraining:
     """See ``measurements.ppo_loop.Train``."""
     environments = [
-        counting(settings.total, **settings.script()) for _ in range(settings.environments)
+        make_counting_environment(settings.total, **settings.script())
+        for _ in range(settings.environments)
     ]
     options: dict[str, Any] = settings.named(clip_range="ratio_clip", target="kl_threshold")
     if settings.monte_carlo:
@@ -40,7 +41,7 @@ def _train(settings: loop.Settings) -> AgentTraining:
 
     def prepare(training: Training) -> None:
         if settings.monte_carlo:
-            fill(training.models["value"].parameters(), 0.0)
+            fill_parameters(training.models["value"].parameters(), 0.0)
 
     training = train(
         settings.total,
@@ -109,7 +110,7 @@ def _learning_rate_adaptive(inputs: Inputs) -> np.ndarray:
 
 def _segments(inputs: Inputs) -> np.ndarray:
     limit = int(inputs["time_limit"])
-    environment = counting(limit, truncated=end_after(limit), restarts=True)
+    environment = make_counting_environment(limit, truncated=end_after(limit), restarts=True)
     training = train(15, environment, rollouts=5)
     tensors = training.training.memory.tensors.values()
     terminal = any(bool((tensor == limit).any()) for tensor in tensors)
@@ -129,7 +130,7 @@ PROBES: Mapping[str, Probe] = {
         if id not in ABSENT
     },
     "ppo.kl_estimator": _kl_estimator,
-    "ppo.parallel_gradient": partial(parallel_gradient, _train),
+    "ppo.parallel_gradient": partial(count_processes_and_passes, _train),
     "ppo.segments": _segments,
     "ppo.learning_rate.adaptive": _learning_rate_adaptive,
 }

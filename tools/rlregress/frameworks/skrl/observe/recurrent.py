@@ -11,15 +11,15 @@ import torch
 from gymnasium.vector import AutoresetMode
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Layers, Training, watch
+from rlregress.frameworks.skrl.agents import Layers, Training, watch_model
 from rlregress.frameworks.skrl.observe.helpers import ppo_trainings
 from rlregress.frameworks.skrl.recurrent_layers import Memory
 from rlregress.measurements import recurrent
 from rlregress.measurements.recurrent import Record, Rollout, Settings
-from rlregress.probing.driven import fill
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.driven import fill_parameters
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear, make_constant
+from rlregress.probing.layers import last_linear_layer, make_constant
 from rlregress.probing.scripted import Scripted, end_after
 
 #: actions that differ by less are the same
@@ -32,12 +32,12 @@ def _speak_up(training: Training) -> None:
     """Let means and values depend on the memory: those of new networks hardly do."""
     with torch.no_grad():
         for model in training.models.values():
-            last_linear(model).weight.mul_(1000.0)
+            last_linear_layer(model).weight.mul_(1000.0)
 
 
 def _forget(training: Training) -> None:
     """Let the recurrent layers of the policy output zeros."""
-    fill(training.models["policy"].recurrent.parameters(), 0.0)
+    fill_parameters(training.models["policy"].recurrent.parameters(), 0.0)
 
 
 def _train(kind: str, settings: Settings) -> Record:
@@ -48,11 +48,11 @@ def _train(kind: str, settings: Settings) -> Record:
 
     def acted(inputs: Any, outputs: Any) -> None:
         if "taken_actions" not in inputs:
-            means.append(compat.mean(outputs)[:, 0].detach().numpy().copy())
+            means.append(compat.read_mean(outputs)[:, 0].detach().numpy().copy())
 
     def prepare(training: Training) -> None:
         trainings.append(training)
-        watch(training.models["policy"], acted)
+        watch_model(training.models["policy"], acted)
         _speak_up(training)
         if settings.constant:
             make_constant(training.models["value"], 0.0)
@@ -66,7 +66,7 @@ def _train(kind: str, settings: Settings) -> Record:
         if len(record.rollouts) == settings.forgets:
             _forget(trainings[0])
         if settings.advantage is not None:
-            fill([tensors["advantages"]], 0.0)
+            fill_parameters([tensors["advantages"]], 0.0)
             tensors["advantages"][0, 0] = settings.advantage
         tensors["log_prob"][0, 0] -= float(np.log(settings.ratio))
 
@@ -97,24 +97,24 @@ def _train(kind: str, settings: Settings) -> Record:
     return record
 
 
-def _remembering(*environments: Scripted) -> Training:
+def _make_recurrent_training(*environments: Scripted) -> Training:
     training = Training("ppo", *environments, layers=Layers(memory=Memory("gru")))
     _speak_up(training)
     # the evaluation of some versions draws actions
-    fill([training.models["policy"].log_std], -20.0)
+    fill_parameters([training.models["policy"].log_std], -20.0)
     return training
 
 
 def _second(is_over: bool | None) -> bool:
     """Return whether a second action differs, after a recorded first one, or without it (None)."""
-    training = _remembering()
+    training = _make_recurrent_training()
     training.trainer(1)
     observation, means = torch.full((1, 1), 0.5), []
     for _ in range(2):
         acted = compat.act(training.agent, observation)
-        means.append(float(compat.mean(acted).detach()))
+        means.append(float(compat.read_mean(acted).detach()))
         if is_over is not None:
-            compat.record(training.agent, observation, acted[0], is_over)
+            compat.record_transition(training.agent, observation, acted[0], is_over)
     return abs(means[1] - means[0]) > _NEGLIGIBLE
 
 
@@ -123,11 +123,11 @@ def _predict(inputs: Inputs) -> np.ndarray:
     environment = Scripted(terminated=end_after(episode))
     evaluated = [-1.0, -1.0]
     try:
-        _remembering(environment).trainer(episode + 1).eval()
+        _make_recurrent_training(environment).trainer(episode + 1).eval()
         first, *later = (float(action[0]) for action in environment.received)
         evaluated = [abs(later[step - 1] - first) > _NEGLIGIBLE for step in (1, episode)]
     except UnboundLocalError as error:
-        if not raised_in(error, "skrl"):
+        if not was_raised_in(error, "skrl"):
             raise
     return np.array([*map(_second, (False, True, None)), *evaluated], dtype=np.float64)
 

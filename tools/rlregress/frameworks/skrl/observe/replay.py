@@ -13,27 +13,29 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver, count_critics
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_constant
-from rlregress.probing.scripted import Scripted, end_after, ending_both_ways
+from rlregress.probing.scripted import Scripted, end_after, make_ending_environment
 
 
-def _collected(steps: int, environment: Scripted, kind: str = "sac", **options: Any) -> Training:
+def _collect_steps(
+    steps: int, environment: Scripted, kind: str = "sac", **options: Any
+) -> Training:
     training = Training(kind, environment, learning_starts=NEVER, **options)
     training.run(steps)
     return training
 
 
 def _next_observation(inputs: Inputs) -> np.ndarray:
-    training = _collected(int(inputs["steps"]), ending_both_ways())
+    training = _collect_steps(int(inputs["steps"]), make_ending_environment())
     return training.stored("next_observations")[[2, 4], 0, 0].double().numpy()
 
 
 def _sampling(inputs: Inputs) -> np.ndarray:
     count = int(inputs["count"])
-    torch.manual_seed(shifted(int(inputs["seed"])))
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
     training = Training("td3", rows=count)
     training.trainer(1)
     rewards = training.stored("rewards")
@@ -59,7 +61,7 @@ def _warmup(inputs: Inputs) -> np.ndarray:
 
 def _overwriting(inputs: Inputs) -> np.ndarray:
     environment = Scripted(rewards=inputs["rewards"])
-    training = _collected(len(inputs["rewards"]), environment, rows=int(inputs["capacity"]))
+    training = _collect_steps(len(inputs["rewards"]), environment, rows=int(inputs["capacity"]))
     return np.sort(training.stored("rewards").flatten().double().numpy())
 
 
@@ -75,7 +77,7 @@ def _both_flags(inputs: Inputs) -> np.ndarray:
 
 def _truncated_flags(inputs: Inputs) -> np.ndarray:
     steps = int(inputs["steps"])
-    memory = _collected(steps, Scripted(), "td3").memory
+    memory = _collect_steps(steps, Scripted(), "td3").memory
     if "truncated" not in memory.get_tensor_names():
         return np.full(steps, -1.0)
     return memory.get_tensor_by_name("truncated")[:steps, 0, 0].double().numpy()
@@ -98,12 +100,12 @@ def _critic_count(inputs: Inputs) -> np.ndarray:
 
 def _exploration_draw(inputs: Inputs) -> np.ndarray:
     actions, count = int(inputs["actions"]), int(inputs["environments"])
-    schedule = compat.epsilon(float(inputs["epsilon"]), float(inputs["epsilon"]), 1.0)
+    schedule = compat.make_epsilon_schedule(float(inputs["epsilon"]), float(inputs["epsilon"]), 1.0)
     training = Training("dqn", Scripted(discrete=actions), exploration_scheduler=schedule)
     training.trainer(1)
     make_constant(training.models["q_network"], np.eye(actions)[-1])
-    torch.manual_seed(shifted(int(inputs["seed"])))
-    training.environments[0].action_space.seed(shifted(int(inputs["seed"])))
+    torch.manual_seed(shift_seed(int(inputs["seed"])))
+    training.environments[0].action_space.seed(shift_seed(int(inputs["seed"])))
     mixed = []
     for _ in range(int(inputs["calls"])):
         drawn_actions = compat.act(training.agent, torch.zeros(count, 1))[0]
@@ -129,7 +131,7 @@ def _hard_update_period(inputs: Inputs) -> np.ndarray:
         nonlocal step
         step += 1
         # the trained network moves at every update, so that a copy shows
-        fill(online.parameters(), step)
+        fill_parameters(online.parameters(), step)
         update(*times, **named)
         if all(bool((p == step).all()) for p in target.parameters()):
             copies.append(step)

@@ -11,7 +11,7 @@ import numpy as np
 from rlregress.frameworks.skrl.agents import NEVER, Layers, Training
 from rlregress.frameworks.skrl.observe.drivers.twins import Driver
 from rlregress.measurements import td3
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Probe
 
 
@@ -25,7 +25,7 @@ def _before_policy_update(inputs: Inputs) -> np.ndarray:
         training.update()
         training.agent.write_tracking_data(timestep=1, timesteps=1)
     except (KeyError, NameError, ValueError) as error:
-        if not raised_in(error, "skrl"):
+        if not was_raised_in(error, "skrl"):
             raise
         return np.array([1.0])
     return np.array([0.0])

@@ -15,9 +15,9 @@ from rlregress.frameworks.skrl.agents import Layers, Training
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.measurements import trpo
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 
@@ -42,13 +42,13 @@ def _step(
         **{name: value for name, value in settings.items() if value is not None},
     )
     policy = training.models["policy"]
-    fill(policy.parameters(), 0.0)
-    sampling = compat.sampling(training.agent)
+    fill_parameters(policy.parameters(), 0.0)
+    sampling = compat.name_sampling_method(training.agent)
     sample = getattr(training.memory, sampling)
     numbers = torch.tensor(np.array(actions), dtype=torch.float32)[:, None]
 
     def sampled(*arguments: Any, **keywords: Any) -> Any:
-        called = instantiated.called(policy, numbers)
+        called = instantiated.make_model_function(policy, numbers)
         with torch.no_grad():
             training.stored("log_prob")[:, 0] = compat.log_prob(called(torch.zeros(count, 1)))
         training.stored("actions")[:, 0] = numbers
@@ -57,14 +57,16 @@ def _step(
 
     with mock.patch.object(training.memory, sampling, sampled):
         training.run(count)
-    return float(last_linear(policy).bias.detach()), float(policy.log_std.detach())
+    return float(last_linear_layer(policy).bias.detach()), float(policy.log_std.detach())
 
 
 def _critic_updates(inputs: Inputs) -> np.ndarray:
     rows = 2 * int(inputs["batch_size"])
     training = Training("trpo", rows=rows, rollouts=rows)
     steps: list[None] = []
-    with watched_updates.before_steps(training.optimizers["critic"], lambda: steps.append(None)):
+    with watched_updates.call_before_steps(
+        training.optimizers["critic"], lambda: steps.append(None)
+    ):
         training.run(rows)
     return np.array([len(steps) / 2])
 

@@ -26,7 +26,7 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, train_together
 from rlregress.frameworks.skrl.recurrent_layers import Memory
 from rlregress.frameworks.skrl.train import runner_trainings
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import TraceTraining
 
 _STEPS = 64
@@ -127,7 +127,7 @@ SETTINGS: Mapping[str, Callable[[], dict[str, Any]]] = {
         1,
         update_interval=2,
         target_update_interval=3,
-        exploration_scheduler=compat.epsilon(1.0, 0.1, 20),
+        exploration_scheduler=compat.make_epsilon_schedule(1.0, 0.1, 20),
     ),
 }
 
@@ -248,7 +248,7 @@ def _evaluated(trainer: Any, *errors: Any) -> None:
     try:
         trainer.eval()
     except errors as error:
-        if not raised_in(error, "skrl"):
+        if not was_raised_in(error, "skrl"):
             raise
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.train.training import new
+from rlregress.frameworks.skrl.train.training import make_training
 from rlregress.probing.interface import TrainingRequest, Transitions
 
 
-def _array(training: Training, name: str) -> np.ndarray:
+def _read_stored(training: Training, name: str) -> np.ndarray:
     """A tensor of the memory: [rows, environments, dimensions]."""
     return training.stored(name).numpy().copy()
 
@@ -22,15 +22,15 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
 
     A memory of PPO marks truncations from 1.4.0 on; one of the others marks none.
     """
-    training = new(request, environments)
+    training = make_training(request, environments)
     steps = request.total_steps // environments
     if request.algorithm == "ppo":
-        return _rollouts(training, steps)
+        return _collect_rollouts(training, steps)
     training.run(steps)
     segment = request.hyperparameters["steps_per_collection"]
 
     def rows(name: str) -> np.ndarray:
-        written = _array(training, name)[:steps]
+        written = _read_stored(training, name)[:steps]
         return written.reshape(-1, segment, *written.shape[1:])
 
     return Transitions(
@@ -42,15 +42,17 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     )
 
 
-def _rollouts(training: Training, steps: int) -> Transitions:
+def _collect_rollouts(training: Training, steps: int) -> Transitions:
     rollouts: list[Any] = []
     update = getattr(training.agent, compat.UPDATE)
 
     def updating(*arguments: Any, **keywords: Any) -> None:
         names = ("rewards", "terminated", "truncated")
-        rewards, terminated, truncated = (_array(training, name)[..., 0] for name in names)
+        rewards, terminated, truncated = (_read_stored(training, name)[..., 0] for name in names)
         done = terminated.astype(bool) | truncated.astype(bool)
-        rollouts.append((_array(training, "observations"), rewards, done, terminated.astype(bool)))
+        rollouts.append(
+            (_read_stored(training, "observations"), rewards, done, terminated.astype(bool))
+        )
         update(*arguments, **keywords)
 
     setattr(training.agent, compat.UPDATE, updating)

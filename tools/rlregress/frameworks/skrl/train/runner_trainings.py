@@ -13,7 +13,7 @@ from typing import Any
 
 from skrl.utils.runner.torch import Runner
 
-from rlregress.frameworks.skrl.agents import wrapped
+from rlregress.frameworks.skrl.agents import wrap_environments
 
 _STEPS = 48
 
@@ -115,7 +115,7 @@ _CONFIGURATIONS: Mapping[str, Callable[[], dict[str, Any]]] = {
 
 def _training(configuration: Callable[[], dict[str, Any]]) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        environment = wrapped([make_env(first=number) for number in range(2)], {})
+        environment = wrap_environments([make_env(first=number) for number in range(2)], {})
         configured = {**configuration(), "seed": seed}
         # it prints the seed and its trainer
         with contextlib.redirect_stdout(io.StringIO()):

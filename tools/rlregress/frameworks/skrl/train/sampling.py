@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training, watch
-from rlregress.frameworks.skrl.train.training import new
+from rlregress.frameworks.skrl.agents import Training, watch_model
+from rlregress.frameworks.skrl.train.training import make_training
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import array, flat, noted_targets
+from rlregress.probing.samples import as_array, as_flat_array, note_targets
 
 _AUTORESET = {"next_step": "NextStep", "same_step": "SameStep", "disabled": "Disabled"}
 
@@ -18,11 +18,11 @@ def minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train on ``environments`` copies; several are in gymnasium's ``SyncVectorEnv``."""
-    around.only("skrl", "autoreset")
+    around.require_supported("skrl", "autoreset")
     options = {}
     if around.autoreset:
         options = {"vectorised": {"autoreset_mode": _AUTORESET[around.autoreset]}}
-    training = new(request, environments, **options)
+    training = make_training(request, environments, **options)
     steps = request.total_steps // environments
     read: list[Minibatch] = []
     if request.algorithm == "ppo":
@@ -30,7 +30,7 @@ def minibatches(
         training.run(steps)
         return read
     _note_samples(training, read)
-    with noted_targets(read):
+    with note_targets(read):
         training.run(steps)
     return read
 
@@ -41,14 +41,14 @@ def _note_samples(training: Training, read: list[Minibatch]) -> None:
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
         batches = sample(names=names, **keywords)
-        rows = compat.by_name(names, batches[0])
+        rows = compat.name_tensors(names, batches[0])
         read.append(
             Minibatch(
-                observations=array(rows["observations"]),
-                actions=array(rows["actions"]),
-                next_observations=array(rows["next_observations"]),
-                rewards=flat(rows["rewards"]),
-                terminated=flat(rows["terminated"]).astype(bool),
+                observations=as_array(rows["observations"]),
+                actions=as_array(rows["actions"]),
+                next_observations=as_array(rows["next_observations"]),
+                rewards=as_flat_array(rows["rewards"]),
+                terminated=as_flat_array(rows["terminated"]).astype(bool),
             )
         )
         return batches
@@ -58,12 +58,12 @@ def _note_samples(training: Training, read: list[Minibatch]) -> None:
 
 def _note_rollouts(training: Training, read: list[Minibatch]) -> None:
     """Every minibatch of an epoch, with what the update asks the policy about it."""
-    sample = getattr(training.memory, compat.sampling(training.agent))
+    sample = getattr(training.memory, compat.name_sampling_method(training.agent))
     handed: list[dict[str, Any]] = []
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
         batches = sample(names=names, **keywords)
-        handed[:] = [compat.by_name(names, batch) for batch in batches]
+        handed[:] = [compat.name_tensors(names, batch) for batch in batches]
         return batches
 
     def noted_act(inputs: Any, acted: Any) -> None:
@@ -72,15 +72,15 @@ def _note_rollouts(training: Training, read: list[Minibatch]) -> None:
         rows = handed.pop(0)
         read.append(
             Minibatch(
-                observations=array(rows["observations"]),
-                actions=array(rows["actions"]),
-                log_probs=flat(rows["log_prob"]),
-                policy_log_probs=flat(compat.log_prob(acted)),
-                values=flat(rows["values"]),
-                advantages=flat(rows["advantages"]),
-                returns=flat(rows["returns"]),
+                observations=as_array(rows["observations"]),
+                actions=as_array(rows["actions"]),
+                log_probs=as_flat_array(rows["log_prob"]),
+                policy_log_probs=as_flat_array(compat.log_prob(acted)),
+                values=as_flat_array(rows["values"]),
+                advantages=as_flat_array(rows["advantages"]),
+                returns=as_flat_array(rows["returns"]),
             )
         )
 
-    setattr(training.memory, compat.sampling(training.agent), noted_sample)
-    watch(training.models["policy"], noted_act)
+    setattr(training.memory, compat.name_sampling_method(training.agent), noted_sample)
+    watch_model(training.models["policy"], noted_act)

@@ -6,10 +6,15 @@ from skrl import config
 from skrl.memories.torch import RandomMemory
 
 from rlregress.frameworks.skrl.agents import Training
-from rlregress.frameworks.skrl.train.training import arguments_of, behind_steps, heads, trained
-from rlregress.probing.heads import prepare
+from rlregress.frameworks.skrl.train.training import (
+    call_after_steps,
+    find_heads,
+    make_arguments,
+    make_trained,
+)
+from rlregress.probing.heads import prepare_heads
 from rlregress.probing.interface import Trained, Unsupported
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import SeededTraining, Stream, make_buffer_drawing_from
 
@@ -23,21 +28,23 @@ def train_seeded(request: SeededTraining) -> Trained:
     seeds, environment, look = request.seeds, request.make_env(False), request.watch()
     if len(environment.observation_space.shape) != 1:
         raise Unsupported("skrl has no networks for images: users write models")
-    arguments = arguments_of(request.algorithm, request.hyperparameters)
-    with isolated():
+    arguments = make_arguments(request.algorithm, request.hyperparameters)
+    with isolate_generators():
         config.torch.key = seeds.environment
         memory = {"kind": make_buffer_drawing_from(RandomMemory, Stream(seeds.sampling))}
         memory.update(arguments.pop("memory"))
         with Stream(seeds.initialisation).drawn():
             training = Training(request.algorithm, environment, memory=memory, **arguments)
-        prepare(request, lambda: heads(training))
+        prepare_heads(request, lambda: find_heads(training))
         training.action_space.seed(seeds.exploration)
         seed_generators(seeds.exploration)
         trainer = training.trainer(request.total_steps)
-        behind_steps(training.agent, lambda done: look(done, lambda: trained(training, done, {})))
+        call_after_steps(
+            training.agent, lambda done: look(done, lambda: make_trained(training, done, {}))
+        )
         trainer.train()
     environment.close()
-    return trained(training, request.total_steps, {})
+    return make_trained(training, request.total_steps, {})
 
 
 def sources_of_chance() -> dict[str, str]:

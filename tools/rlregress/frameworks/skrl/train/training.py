@@ -15,8 +15,8 @@ from torch.optim.lr_scheduler import LinearLR
 
 from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import Layers, Training
-from rlregress.probing.heads import Heads, constant_parameter, normal_draws, prepare
-from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.heads import Heads, fix_normal_draws, make_parameter_setter, prepare_heads
+from rlregress.probing.hyperparameter_mapping import drop_fixed, refuse_hyperparameters
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
 
 _OFF_POLICY = {
@@ -78,14 +78,14 @@ _TRACKED = {
 }
 
 
-def _noise(name: str, deviation: Any) -> dict[str, Any]:
+def _make_noise_settings(name: str, deviation: Any) -> dict[str, Any]:
     """Settings of a Gaussian noise in the environment's units; none without a deviation."""
     if not deviation:
         return {}
     return {name: GaussianNoise, f"{name}_kwargs": {"mean": 0.0, "std": deviation, "device": "cpu"}}
 
 
-def _ppo_arguments(
+def _make_ppo_arguments(
     settings: dict[str, Any], environments: int, steps: int, reasons: list[str]
 ) -> Any:
     rollout, size = settings["rollout_steps"], settings.pop("minibatch_size")
@@ -108,7 +108,7 @@ def _ppo_arguments(
     return arguments, rollout
 
 
-def _sac_arguments(settings: dict[str, Any]) -> dict[str, Any]:
+def _make_sac_arguments(settings: dict[str, Any]) -> dict[str, Any]:
     target, constant = settings.pop("target_entropy"), settings.pop("fixed_temperature", None)
     rate = settings.pop("learning_rate")
     other_rates = ("critic_learning_rate", "temperature_learning_rate")
@@ -120,7 +120,7 @@ def _sac_arguments(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _dqn_arguments(
+def _make_dqn_arguments(
     settings: dict[str, Any], environments: int, reasons: list[str]
 ) -> dict[str, Any]:
     final, falls = settings.pop("exploration_final"), settings.pop("exploration_steps", 0)
@@ -130,13 +130,13 @@ def _dqn_arguments(
         reasons.append(f"a target network is held for whole updates, and not for {updates:g}")
     if compat.FIRST:
         reasons.append("in this version epsilon falls exponentially")
-    scheduler = compat.epsilon(1.0, final, max(falls / environments, 1.0))
+    scheduler = compat.make_epsilon_schedule(1.0, final, max(falls / environments, 1.0))
     # a target network that is not averaged is copied
     settings.setdefault("polyak_coefficient", 1.0)
     return {"exploration_scheduler": scheduler, "target_update_interval": int(updates)}
 
 
-def arguments_of(
+def make_arguments(
     algorithm: str, hyperparameters: Mapping[str, Any], environments: int = 1, steps: int = 0
 ) -> dict[str, Any]:
     """Return the arguments of ``Training``; UserError for settings that the algorithm lacks.
@@ -145,23 +145,27 @@ def arguments_of(
         environments: side by side; skrl counts steps of all of them at once.
         steps: of the training, over all environments.
     """
-    remaining, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    remaining, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
     # the activation is the one of skrl's examples
     arguments: dict[str, Any] = {"layers": Layers(remaining.pop("hidden_sizes"), nn.ReLU)}
     if algorithm == "ppo":
-        settings, arguments["rows"] = _ppo_arguments(remaining, environments, steps, reasons)
+        settings, arguments["rows"] = _make_ppo_arguments(remaining, environments, steps, reasons)
     else:
         arguments["rows"] = max(remaining.pop("replay_size") // environments, 1)
         arguments["memory"] = {"replacement": remaining.pop("sample_with_replacement", False)}
         remaining["learning_starts"] = remaining["learning_starts"] // environments
         settings = {"random_timesteps": remaining["learning_starts"]}
     if algorithm == "sac":
-        settings.update(_sac_arguments(remaining))
+        settings.update(_make_sac_arguments(remaining))
     if algorithm in ("td3", "ddpg"):
-        settings.update(_noise("exploration_noise", remaining.pop("exploration_noise")))
-        settings.update(_noise("smooth_regularization_noise", remaining.pop("target_noise", None)))
+        settings.update(
+            _make_noise_settings("exploration_noise", remaining.pop("exploration_noise"))
+        )
+        settings.update(
+            _make_noise_settings("smooth_regularization_noise", remaining.pop("target_noise", None))
+        )
     if algorithm == "dqn":
-        settings.update(_dqn_arguments(remaining, environments, reasons))
+        settings.update(_make_dqn_arguments(remaining, environments, reasons))
     remaining.update(
         {name: 0.0 for name in SWITCHED_OFF_BY_ZERO if remaining.get(name, 0.0) is None}
     )
@@ -169,54 +173,56 @@ def arguments_of(
     unknown = sorted(set(remaining) - set(names))
     if unknown:
         reasons.append(f"it has no {', '.join(unknown)}")
-    refuse(f"skrl's {algorithm.upper()}", reasons)
+    refuse_hyperparameters(f"skrl's {algorithm.upper()}", reasons)
     settings.update({names[key]: value for key, value in remaining.items()})
     return {**arguments, **settings}
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _evaluate_quietly() -> Iterator[None]:
     """Draw without effect on later draws, and without gradients."""
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         yield
 
 
-def _inputs(observations: Any, actions: Any = None) -> dict[str, Any]:
+def _make_inputs(observations: Any, actions: Any = None) -> dict[str, Any]:
     inputs = {compat.OBSERVATIONS: torch.as_tensor(np.asarray(observations, np.float32))}
     return inputs if actions is None else {**inputs, "taken_actions": actions}
 
 
-def _deterministic(training: Training, observations: Any) -> torch.Tensor:
+def _act_deterministically(training: Training, observations: Any) -> torch.Tensor:
     """Return the actions of an evaluation of skrl: the mean of a policy, or its output."""
     if "q_network" in training.models:
         return (
-            training.models["q_network"].act(_inputs(observations), role="q_network")[0].argmax(1)
+            training.models["q_network"]
+            .act(_make_inputs(observations), role="q_network")[0]
+            .argmax(1)
         )
-    acted = training.models["policy"].act(_inputs(observations), role="policy")
+    acted = training.models["policy"].act(_make_inputs(observations), role="policy")
     return acted[-1].get("mean_actions", acted[0])
 
 
-def policy_of(training: Training) -> Policy:
+def make_policy(training: Training) -> Policy:
     """The deterministic policy of an agent."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
-        with _quiet():
-            return _deterministic(training, observations).numpy()
+        with _evaluate_quietly():
+            return _act_deterministically(training, observations).numpy()
 
     return policy
 
 
-def _value(training: Training) -> Any:
+def _make_value_function(training: Training) -> Any:
     def output(name: str, inputs: Any) -> torch.Tensor:
         return training.models[name].act(inputs, role=name)[0]
 
     def value(observations: np.ndarray) -> np.ndarray:
-        with _quiet():
+        with _evaluate_quietly():
             if "value" in training.models:
-                return output("value", _inputs(observations)).numpy().reshape(-1)
+                return output("value", _make_inputs(observations)).numpy().reshape(-1)
             if "q_network" in training.models:
-                return output("q_network", _inputs(observations)).amax(1).numpy()
-            inputs = _inputs(observations, _deterministic(training, observations))
+                return output("q_network", _make_inputs(observations)).amax(1).numpy()
+            inputs = _make_inputs(observations, _act_deterministically(training, observations))
             critics = [name for name in training.models if name.startswith("critic")]
             return (
                 torch.stack([output(name, inputs) for name in critics]).amin(0).numpy().reshape(-1)
@@ -231,21 +237,21 @@ def _make_draw(training: Training) -> Any:
     policy = training.models["policy"]
 
     def draw(observations: np.ndarray, numbers: np.ndarray) -> tuple[Any, Any]:
-        with normal_draws(numbers):
-            acted = policy.act(_inputs(observations), role="policy")
+        with fix_normal_draws(numbers):
+            acted = policy.act(_make_inputs(observations), role="policy")
         if not hasattr(policy, "log_std"):
             return acted[0], None
         if "value" not in training.models:
             return acted[0], compat.log_prob(acted)[:, 0]
         # the update is given the actions
         actions = acted[0].detach()
-        repeated = policy.act(_inputs(observations, actions), role="policy")
+        repeated = policy.act(_make_inputs(observations, actions), role="policy")
         return actions, compat.log_prob(repeated)[:, 0]
 
     return draw
 
 
-def heads(training: Training) -> Heads:
+def find_heads(training: Training) -> Heads:
     """The output layers of an agent."""
     models = training.models
     if "q_network" in models:
@@ -255,12 +261,12 @@ def heads(training: Training) -> Heads:
     policy = models["policy"]
     if not hasattr(policy, "log_std"):
         return Heads(policy.net[-1], values=values)
-    return Heads(policy.net[-1], constant_parameter(policy.log_std, torch.log), values)
+    return Heads(policy.net[-1], make_parameter_setter(policy.log_std, torch.log), values)
 
 
-def new(request: TrainingRequest, environments: int = 1, **options: Any) -> Training:
+def make_training(request: TrainingRequest, environments: int = 1, **options: Any) -> Training:
     """An agent in its environments, as a user makes it, and seeded as skrl documents it."""
-    arguments = arguments_of(
+    arguments = make_arguments(
         request.algorithm, request.hyperparameters, environments, request.total_steps
     )
     set_seed(request.seed)
@@ -271,11 +277,11 @@ def new(request: TrainingRequest, environments: int = 1, **options: Any) -> Trai
     )
     # random actions are drawn by the space, which nothing of skrl seeds
     training.action_space.seed(request.seed)
-    prepare(request, lambda: heads(training))
+    prepare_heads(request, lambda: find_heads(training))
     return training
 
 
-def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
+def call_after_steps(agent: Any, look: Callable[[int], None]) -> None:
     """Call ``look`` behind every step of the trainer, with how many it has done."""
     step = agent.post_interaction
 
@@ -286,7 +292,7 @@ def behind_steps(agent: Any, look: Callable[[int], None]) -> None:
     agent.post_interaction = post_interaction
 
 
-def _watch(training: Training, request: TrainingRequest) -> dict[str, list[float]]:
+def _watch_training(training: Training, request: TrainingRequest) -> dict[str, list[float]]:
     """Call ``on_checkpoint`` behind the steps of the trainer; returns what skrl tracks."""
     agent, scale = training.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
     tracked = dict(_TRACKED.get(request.algorithm, {}))
@@ -296,17 +302,17 @@ def _watch(training: Training, request: TrainingRequest) -> dict[str, list[float
     diagnostics: dict[str, list[float]] = {name: [] for name in tracked}
     passing = Passing(request.checkpoints)
 
-    def look(done: int) -> None:
+    def note_diagnostics(done: int) -> None:
         for name, tag in tracked.items():
             numbers = agent.tracking_data.get(tag, ())
             diagnostics[name] += [x / scale if name == "entropy" else x for x in numbers]
         # as it does when it writes them
         agent.tracking_data.clear()
         steps = done * len(training.environments)
-        if passing.at(steps):
-            request.on_checkpoint(steps, policy_of(training))
+        if passing.has_passed(steps):
+            request.on_checkpoint(steps, make_policy(training))
 
-    behind_steps(agent, look)
+    call_after_steps(agent, note_diagnostics)
     if request.algorithm == "sac":
         # it tracks its temperature only where it writes, and never comes to that here
         agent.write_interval = request.total_steps + 2
@@ -315,14 +321,14 @@ def _watch(training: Training, request: TrainingRequest) -> dict[str, list[float
 
 def train(request: TrainingRequest) -> Trained:
     """Train with ``SequentialTrainer``, as a user of skrl calls it."""
-    training = new(request)
+    training = make_training(request)
     trainer = training.trainer(request.total_steps)
-    diagnostics = _watch(training, request)
+    diagnostics = _watch_training(training, request)
     trainer.train()
-    return trained(training, request.total_steps, diagnostics)
+    return make_trained(training, request.total_steps, diagnostics)
 
 
-def trained(training: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
+def make_trained(training: Training, steps: int, diagnostics: Mapping[str, list[float]]) -> Trained:
     """Return the agent of a training that has ended."""
     parameters = {
         f"{name}.{key}": tensor.detach().numpy().copy()
@@ -333,5 +339,10 @@ def trained(training: Training, steps: int, diagnostics: Mapping[str, list[float
     if logarithm is not None:
         parameters["log_entropy_coefficient"] = logarithm.detach().numpy().copy()
     return Trained(
-        policy_of(training), _value(training), parameters, steps, diagnostics, _make_draw(training)
+        make_policy(training),
+        _make_value_function(training),
+        parameters,
+        steps,
+        diagnostics,
+        _make_draw(training),
     )

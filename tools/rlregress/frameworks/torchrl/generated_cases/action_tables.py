@@ -12,15 +12,22 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch, numbers
 from rlregress.frameworks.torchrl.network_factories import (
     CHOICES,
     dictionary,
     value,
 )
-from rlregress.probing.option_variants import Items, Kit, Subject, recorded, refused, set_seed
-from rlregress.probing.signatures import parameters_of
+from rlregress.probing.option_variants import (
+    Items,
+    Kit,
+    Subject,
+    call_or_error,
+    make_recordable,
+    set_seed,
+)
+from rlregress.probing.signatures import list_parameters
 
 _HELPERS = "torchrl.modules.distributions.utils"
 _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
@@ -77,7 +84,7 @@ def _distribution_and_leaves(
     distribution_class: Any, parameters: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """Return a distribution, and those of the parameters that it takes, with gradients."""
-    taken_names = parameters_of(distribution_class.func)
+    taken_names = list_parameters(distribution_class.func)
     names = [n for n in ("loc", "scale", "param", "logits", "scores", "mask") if n in taken_names]
     leaves = {
         n: parameters[n].clone().requires_grad_()
@@ -92,7 +99,7 @@ def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
     """Return attributes, draws and scores with gradients, and updated parameters."""
     distribution, leaves = _distribution_and_leaves(kind, parameters)
     outputs: dict[str, Any] = {
-        n: refused(partial(getattr, distribution, n))
+        n: call_or_error(partial(getattr, distribution, n))
         for n in _READ
         if hasattr(type(distribution), n) or n in vars(distribution)
     }
@@ -103,14 +110,14 @@ def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
         if output.requires_grad:
             (output * numbers(*output.shape, of="weights")).sum().backward(retain_graph=True)
         grads = {n: x.grad for n, x in leaves.items() if getattr(x, "grad", None) is not None}
-        outputs = {"output": recorded(output), "gradient": recorded(grads)}
+        outputs = {"output": make_recordable(output), "gradient": make_recordable(grads)}
         for leaf in leaves.values():
             if isinstance(leaf, torch.Tensor):
                 leaf.grad = None
         return outputs
 
     def probed(name: str, argument: Any) -> Any:
-        return refused(lambda: with_gradients(lambda: getattr(distribution, name)(argument)))
+        return call_or_error(lambda: with_gradients(lambda: getattr(distribution, name)(argument)))
 
     for name in ("sample", "rsample"):
         for shape in ((), (3,)):
@@ -119,36 +126,36 @@ def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
         outputs[f"score {name}"] = probed("log_prob", item)
         for method in ("cdf", "icdf"):
             outputs[f"{method} {name}"] = probed(method, item)
-    outputs["own"] = refused(
+    outputs["own"] = call_or_error(
         lambda: with_gradients(lambda: distribution.log_prob(distribution.sample((2,))))
     )
-    outputs["entropy"] = refused(lambda: with_gradients(distribution.entropy))
-    outputs["moved mode"] = refused(
+    outputs["entropy"] = call_or_error(lambda: with_gradients(distribution.entropy))
+    outputs["moved mode"] = call_or_error(
         lambda: with_gradients(lambda: distribution.deterministic_sample)
     )
-    outputs["expanded"] = refused(
-        lambda: recorded(distribution.expand((3, *distribution.batch_shape)).batch_shape)
+    outputs["expanded"] = call_or_error(
+        lambda: make_recordable(distribution.expand((3, *distribution.batch_shape)).batch_shape)
     )
     for name in ("sample_and_log_prob", "rsample_and_log_prob"):
-        outputs[name] = refused(partial(methodcaller(name), distribution))
-        outputs[f"{name} 3"] = refused(partial(methodcaller(name, (3,)), distribution))
+        outputs[name] = call_or_error(partial(methodcaller(name), distribution))
+        outputs[f"{name} 3"] = call_or_error(partial(methodcaller(name, (3,)), distribution))
     return Items(outputs)
 
 
 def _updated(kind: Any, parameters: dict[str, Any]) -> Any:
     """Other parameters in the same object."""
     distribution, leaves = _distribution_and_leaves(kind, parameters)
-    refused(lambda: distribution.mode)
+    call_or_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
     distribution.update(*changed.values())
     with torch.no_grad():
         return Items(
-            draw=recorded(distribution.sample()),
-            score=refused(lambda: distribution.log_prob(parameters["values"]["inside"])),
-            mode=refused(lambda: distribution.deterministic_sample),
-            mean=refused(lambda: distribution.mean),
-            loc=refused(lambda: distribution.loc),
-            aside=refused(partial(_aside, distribution, changed)),
+            draw=make_recordable(distribution.sample()),
+            score=call_or_error(lambda: distribution.log_prob(parameters["values"]["inside"])),
+            mode=call_or_error(lambda: distribution.deterministic_sample),
+            mean=call_or_error(lambda: distribution.mean),
+            loc=call_or_error(lambda: distribution.loc),
+            aside=call_or_error(partial(_aside, distribution, changed)),
         )
 
 
@@ -223,13 +230,15 @@ def _make_distribution(name: str) -> Any:
         "uniform": lambda: d.Uniform(loc, loc + 1.0),
         "whole": lambda: d.Independent(d.Normal(loc, scale), 2),
         "logarithms": lambda: d.LogNormal(loc, scale),
-        "OneHotCategorical": lambda: library("torchrl.modules", name)(logits=parameters["logits"]),
+        "OneHotCategorical": lambda: find_in_library("torchrl.modules", name)(
+            logits=parameters["logits"]
+        ),
         "composite": _composite,
-        "Delta": lambda: library("torchrl.modules", name)(parameters["param"]),
+        "Delta": lambda: find_in_library("torchrl.modules", name)(parameters["param"]),
     }  # fmt: skip
     if name in plain:
         return plain[name]()
-    return library("torchrl.modules", name)(loc, scale)
+    return find_in_library("torchrl.modules", name)(loc, scale)
 
 
 def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
@@ -239,13 +248,13 @@ def _composite(nested: bool = False, wide: bool = False, dims: int = 2) -> Any:
         "move": {"loc": parameters["loc"], "scale": parameters["scale"]},
         "turn": {"logits": parameters["logits"]},
     }
-    kind = library("tensordict.nn", "CompositeDistribution")
+    kind = find_in_library("tensordict.nn", "CompositeDistribution")
     names = {"name_map": {"move": ("agent", "move"), "turn": ("agent", "turn")}} if nested else {}
     return kind(
         dictionary({name: dictionary(part, shape) for name, part in parts.items()}, shape),
         distribution_map={
-            "move": library("torchrl.modules", "TanhNormal"),
-            "turn": library("torchrl.modules", "OneHotCategorical"),
+            "move": find_in_library("torchrl.modules", "TanhNormal"),
+            "turn": find_in_library("torchrl.modules", "OneHotCategorical"),
         },
         **names,
     )
@@ -255,7 +264,7 @@ def _helped(helper: Any, law: Any) -> Any:
     """Call a helper with one distribution, with two, and with draws; with and without sums over
     heads.
     """
-    summed = library("tensordict.nn", "set_composite_lp_aggregate")
+    summed = find_in_library("tensordict.nn", "set_composite_lp_aggregate")
     outputs: dict[str, Any] = {}
     for total in (True, False):
         for label, arguments in (
@@ -264,9 +273,9 @@ def _helped(helper: Any, law: Any) -> Any:
         ):  # fmt: skip
             set_seed(0)
             with summed(total):
-                outputs[f"{label} {total}"] = refused(partial(helper, *arguments))
+                outputs[f"{label} {total}"] = call_or_error(partial(helper, *arguments))
     with summed(False):
-        outputs["moved"] = refused(lambda: helper(law, (), reparameterize=True))
+        outputs["moved"] = call_or_error(lambda: helper(law, (), reparameterize=True))
     return Items(outputs)
 
 
@@ -280,7 +289,7 @@ def _squashed(call: Any, numbers_given: torch.Tensor) -> Any:
             (output * numbers(*numbers_given.shape, of="weights")).sum().backward()
             return [output, inputs.grad]
 
-        outputs[str(number)] = refused(partial(run, inputs, bounds_given))
+        outputs[str(number)] = call_or_error(partial(run, inputs, bounds_given))
     return outputs
 
 
@@ -332,7 +341,7 @@ def _next(function: Any, batch: Any) -> Any:
         "probed": {"operator": value(), "next_val_key": "state_value", "gamma": 0.8},
     }  # fmt: skip
     return Items(
-        (label, refused(partial(function, batch.clone(), **options)))
+        (label, call_or_error(partial(function, batch.clone(), **options)))
         for label, options in calls.items()
     )
 
@@ -347,7 +356,7 @@ def _distance(function: Any, values: Any) -> Any:
     targets = (numbers(2, 3, of="other"), numbers(2, 1, of="other"), None)
     kinds = ("l1", "l2", "smooth_l1", "l3")
     return [
-        refused(partial(run, *arguments))
+        call_or_error(partial(run, *arguments))
         for arguments in itertools.product(targets, kinds, (True, False))
     ]
 
@@ -382,7 +391,9 @@ def _grouped(function: Any, inputs: Any) -> Any:
         return [type(joined).__name__, [group["lr"] for group in joined.param_groups]]
 
     sgd, adam = torch.optim.SGD, torch.optim.Adam
-    return [refused(partial(run, *kinds)) for kinds in ((adam, adam), (adam, sgd), (sgd,), ())]
+    return [
+        call_or_error(partial(run, *kinds)) for kinds in ((adam, adam), (adam, sgd), (sgd,), ())
+    ]
 
 
 def _adapted(kind: Any, inputs: Any) -> Any:
@@ -395,11 +406,11 @@ def _adapted(kind: Any, inputs: Any) -> Any:
         rate = kind(optimizer, **inputs)
         rates = []
         for divergence in divergences:
-            error = refused(partial(rate.step, torch.tensor(divergence)))
+            error = call_or_error(partial(rate.step, torch.tensor(divergence)))
             rates.append([error, rate.get_last_lr(), optimizer.param_groups[0]["lr"]])
         restored = kind(torch.optim.SGD(layer.parameters(), lr=1e-3), target_kl=0.5)
         restored.load_state_dict(rate.state_dict())
-        outputs.append([rates, recorded(restored.state_dict())])
+        outputs.append([rates, make_recordable(restored.state_dict())])
     return outputs
 
 
@@ -407,7 +418,7 @@ def _reduced(function: Any, inputs: Any) -> Any:
     losses, flags = inputs["advantage"], inputs["is_init"]
     weights = numbers(*losses.shape, of="weight", low=0.5, high=2.0)
     return [
-        refused(partial(function, losses, kind, mask, weight))
+        call_or_error(partial(function, losses, kind, mask, weight))
         for kind in ("none", "mean", "sum", "median")
         for mask in (None, flags)
         for weight in (None, weights, weights[:1])

@@ -9,11 +9,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from rlregress.frameworks.torchrl.compat import keyword, library
+from rlregress.frameworks.torchrl.compat import find_in_library, name_keyword
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import CHANGES, batch, flags, numbers
 from rlregress.frameworks.torchrl.network_factories import OBSERVATIONS, critic, stochastic, value
-from rlregress.probing.option_variants import Items, Kit, Subject, recorded, refused, with_gradients
-from rlregress.probing.signatures import parameters_of
+from rlregress.probing.option_variants import (
+    Items,
+    Kit,
+    Subject,
+    call_or_error,
+    call_with_gradients,
+    make_recordable,
+)
+from rlregress.probing.signatures import list_parameters
 
 _FUNCTIONAL = "torchrl.objectives.value.functional"
 _INPUTS = (
@@ -76,7 +83,7 @@ def _at_once(label: str) -> Any:
 
 
 def _forward(estimator: Any, data: Any) -> Any:
-    outputs = with_gradients(estimator, data)
+    outputs = call_with_gradients(estimator, data)
     return {**outputs, "in": str(estimator.in_keys), "out": str(estimator.out_keys)}
 
 
@@ -93,10 +100,10 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
             for name in names
         }
         late = {name: item for name, item in parameters.items() if name == "target_params"}
-        estimates = refused(lambda: estimator.value_estimate(data.clone(), **late))
-        outputs = with_gradients(estimator, data, lambda steps: estimator(steps, **parameters))
+        estimates = call_or_error(lambda: estimator.value_estimate(data.clone(), **late))
+        outputs = call_with_gradients(estimator, data, lambda steps: estimator(steps, **parameters))
         grads = {str(k): v.grad for k, v in changed.items(True, True) if v.grad is not None}
-        return {"estimate": estimates, **outputs, "given": recorded(grads)}
+        return {"estimate": estimates, **outputs, "given": make_recordable(grads)}
 
     return call
 
@@ -105,9 +112,11 @@ def _estimate(estimator: Any, data: Any) -> Any:
     """The value estimates alone, with the next value given and not."""
     options = {"next_value": data["next", "reward"] / 2}
     return [
-        refused(lambda: with_gradients(None, data.clone(), estimator.value_estimate)),
-        refused(lambda: estimator.value_estimate(data.clone(), **options)),
-        refused(lambda: estimator.value_estimate(data.clone(), next_value=options["next_value"])),
+        call_or_error(lambda: call_with_gradients(None, data.clone(), estimator.value_estimate)),
+        call_or_error(lambda: estimator.value_estimate(data.clone(), **options)),
+        call_or_error(
+            lambda: estimator.value_estimate(data.clone(), next_value=options["next_value"])
+        ),
     ]
 
 
@@ -118,23 +127,29 @@ def _keys(estimator: Any, data: Any) -> Any:
         if isinstance(key, str) and key in renamed["next"]:
             renamed["next"].rename_key_(key, "own")
         outputs[name] = [
-            refused(partial(estimator.set_keys, **{name: "own"})),
-            refused(partial(estimator, renamed)),
-            refused(partial(estimator.set_keys, **{name: key})),
+            call_or_error(partial(estimator.set_keys, **{name: "own"})),
+            call_or_error(partial(estimator, renamed)),
+            call_or_error(partial(estimator.set_keys, **{name: key})),
         ]
-    outputs["unknown"] = refused(lambda: estimator.set_keys(wanted="own"))
-    outputs["none"] = refused(lambda: estimator.set_keys(value=None))
+    outputs["unknown"] = call_or_error(lambda: estimator.set_keys(wanted="own"))
+    outputs["none"] = call_or_error(lambda: estimator.set_keys(value=None))
     return Items(outputs)
 
 
 def _list_attributes(estimator: Any, data: Any) -> Any:
     names = ("gamma", "lmbda", "device", "shifted", "vectorized", "time_dim", "is_stateless")
-    attributes = {name: refused(partial(getattr, estimator, name, "none")) for name in names}
-    return Items(attributes, state=recorded(estimator), keys=recorded(vars(estimator.tensor_keys)))
+    attributes = {name: call_or_error(partial(getattr, estimator, name, "none")) for name in names}
+    return Items(
+        attributes,
+        state=make_recordable(estimator),
+        keys=make_recordable(vars(estimator.tensor_keys)),
+    )
 
 
 def _along(estimator: Any, data: Any) -> Any:
-    return [refused(partial(estimator, data.clone(), time_dim=dim)) for dim in (0, 1, -1, -2, 3)]
+    return [
+        call_or_error(partial(estimator, data.clone(), time_dim=dim)) for dim in (0, 1, -1, -2, 3)
+    ]
 
 
 def _named(estimator: Any, data: Any) -> Any:
@@ -144,11 +159,11 @@ def _named(estimator: Any, data: Any) -> Any:
 
 def _moded(estimator: Any, data: Any) -> Any:
     """While networks hold their values, without gradients, and while a rolling flag is set."""
-    kind = library("torchrl.objectives.utils", "hold_out_net")
+    kind = find_in_library("torchrl.objectives.utils", "hold_out_net")
     with kind(estimator.value_network):
-        first = with_gradients(None, data.clone(), estimator)
+        first = call_with_gradients(None, data.clone(), estimator)
     with torch.no_grad():
-        return [first, recorded(estimator(data))]
+        return [first, make_recordable(estimator(data))]
 
 
 _CALLS: dict[str, Callable[[Any, Any], Any]] = {
@@ -302,10 +317,10 @@ def _arguments(label: str) -> dict[str, Any]:
 
 
 def _computed(function: Any, arguments: dict[str, Any]) -> Any:
-    parameters = parameters_of(function.func)
+    parameters = list_parameters(function.func)
     for name in ("rolling_gamma", "time_dim", "rho_thresh"):
         if name in arguments:
-            keyword(function.func, name)
+            name_keyword(function.func, name)
     used = {name: item for name, item in arguments.items() if name in parameters}
     for name in ("state_value", "next_state_value", "reward"):
         if isinstance(used.get(name), torch.Tensor):
@@ -320,7 +335,7 @@ def _computed(function: Any, arguments: dict[str, Any]) -> Any:
         for n, item in used.items()
         if isinstance(item, torch.Tensor) and item.grad is not None
     }
-    return {"returned": recorded(outputs), "gradient": recorded(grads)}
+    return {"returned": make_recordable(outputs), "gradient": make_recordable(grads)}
 
 
 def _function(name: str, labels: Sequence[str]) -> Subject:
@@ -362,11 +377,13 @@ def _remembered(label: str) -> Any:
 
 def _recurrent(module: Any, steps: Any) -> Any:
     """Step by step and over trajectories of which some start within."""
-    mode = library("torchrl.modules", "set_recurrent_mode")
+    mode = find_in_library("torchrl.modules", "set_recurrent_mode")
     outputs = {}
     for recurrent in (True, False):
         with mode(recurrent):
-            outputs[str(recurrent)] = refused(lambda: with_gradients(module, steps.clone()))
+            outputs[str(recurrent)] = call_or_error(
+                lambda: call_with_gradients(module, steps.clone())
+            )
     return outputs
 
 
@@ -391,7 +408,7 @@ def subjects() -> dict[str, list[Subject]]:
         "vtrace_advantage_estimate",
     )  # fmt: skip
     limits = {"rho_thresh": 0.8, "c_thresh": torch.tensor(0.5)}
-    actor = {"actor_network": lambda: stochastic(library("torchrl.modules", "TanhNormal"))}
+    actor = {"actor_network": lambda: stochastic(find_in_library("torchrl.modules", "TanhNormal"))}
     estimator_subjects = [
         *(_estimator(name, lmbda=lambda: 0.5)
           for name in ("GAE", "MultiAgentGAE", "TDLambdaEstimator")),

@@ -20,7 +20,7 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.generated_cases.input_corpus import batch
 from rlregress.frameworks.torchrl.network_factories import (
     ACTIONS,
@@ -43,17 +43,17 @@ from rlregress.probing.option_variants import (
     Items,
     Kit,
     Subject,
-    recorded,
-    refused,
+    call_or_error,
+    call_with_gradients,
+    make_recordable,
     set_seed,
-    with_gradients,
 )
 
 # -- networks ------------------------------------------------------------------------------------
 
 
 def _distribution(name: str) -> Any:
-    return library("torchrl.modules", name)
+    return find_in_library("torchrl.modules", name)
 
 
 def _gaussian(name: str = "TanhNormal", gain: float = 1.0, **options: Any) -> Any:
@@ -135,7 +135,7 @@ def _in_common() -> dict[str, Any]:
     """Actor and critic with layers in common."""
     actor = _actor(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
-    both = library("torchrl.modules", "ActorValueOperator")(
+    both = find_in_library("torchrl.modules", "ActorValueOperator")(
         common, actor, ValueOperator(nn.Linear(4, 1), ["hidden"])
     )
     return {
@@ -169,7 +169,7 @@ def _exploring() -> Any:
 
 
 def _summed(total: bool = True) -> Any:
-    return library("tensordict.nn", "set_composite_lp_aggregate")(total)
+    return find_in_library("tensordict.nn", "set_composite_lp_aggregate")(total)
 
 
 _apart = partial(_summed, False)
@@ -201,7 +201,7 @@ def _unequal(loss: Any) -> None:
 
 
 def _forward(loss: Any, data: Any) -> Any:
-    outputs = with_gradients(loss, data)
+    outputs = call_with_gradients(loss, data)
     names = ("out_keys", "value_type", "target_entropy", "min_action", "max_action",
              "min_log_alpha", "max_log_alpha")  # fmt: skip
     attributes = {name: getattr(loss, name, None) for name in names}
@@ -210,7 +210,7 @@ def _forward(loss: Any, data: Any) -> Any:
         "in_keys": _in_keys(loss),
         **{n: i for n, i in attributes.items() if i is not None},
     }
-    return {**outputs, "held": recorded(attributes)}
+    return {**outputs, "held": make_recordable(attributes)}
 
 
 def _renamed_actor() -> Any:
@@ -229,17 +229,17 @@ def _in_keys(loss: Any) -> list[str]:
 
 
 def _twice(loss: Any, data: Any) -> Any:
-    first = with_gradients(loss, data.clone())
+    first = call_with_gradients(loss, data.clone())
     loss.zero_grad()
-    return [first, with_gradients(loss, data.clone())]
+    return [first, call_with_gradients(loss, data.clone())]
 
 
 def _doubled(loss: Any, data: Any) -> Any:
-    before = with_gradients(loss, data.clone())
+    before = call_with_gradients(loss, data.clone())
     loss.zero_grad()
     loss.double()
     after = data.apply(lambda item: item.double() if item.is_floating_point() else item)
-    return [before, with_gradients(loss, after)]
+    return [before, call_with_gradients(loss, after)]
 
 
 def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
@@ -252,8 +252,8 @@ def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
         numbers_ = {n: getattr(estimator, n) for n in ("gamma", "lmbda") if hasattr(estimator, n)}
         return {
             "kind": type(estimator).__name__,
-            "numbers": recorded(numbers_),
-            "keys": recorded(vars(estimator.tensor_keys)),
+            "numbers": make_recordable(numbers_),
+            "keys": make_recordable(vars(estimator.tensor_keys)),
             **_forward(loss, data),
         }
 
@@ -261,11 +261,13 @@ def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
 
 
 def _kind(name: str) -> Any:
-    return getattr(library("torchrl.objectives", "ValueEstimators"), name)
+    return getattr(find_in_library("torchrl.objectives", "ValueEstimators"), name)
 
 
 def _make_gae() -> Any:
-    return library("torchrl.objectives.value", "GAE")(gamma=0.6, lmbda=0.5, value_network=value())
+    return find_in_library("torchrl.objectives.value", "GAE")(
+        gamma=0.6, lmbda=0.5, value_network=value()
+    )
 
 
 def _keys(loss: Any, data: Any) -> Any:
@@ -278,7 +280,7 @@ def _keys(loss: Any, data: Any) -> Any:
         # none sets a key back
         loss.set_keys(**{name: None})
         loss.zero_grad()
-    return Items({"back": recorded(vars(loss.tensor_keys)), **outputs})
+    return Items({"back": make_recordable(vars(loss.tensor_keys)), **outputs})
 
 
 def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
@@ -290,10 +292,10 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
         if key in place:
             place.rename_key_(key, f"own_{name}")
     names_held = {"in": _in_keys(loss), "out": str(getattr(loss, "out_keys", "none"))}
-    outputs = refused(lambda: with_gradients(loss, data))
+    outputs = call_or_error(lambda: call_with_gradients(loss, data))
     return {
         **names_held,
-        "estimator": recorded(vars(loss.value_estimator.tensor_keys)),
+        "estimator": make_recordable(vars(loss.value_estimator.tensor_keys)),
         "loss": outputs,
     }
 
@@ -308,10 +310,13 @@ def _networks(loss: Any, data: Any) -> Any:
             network = deepcopy(loss.get_stateful_net(name))
             for parameter in network.parameters():
                 parameter.data.add_(1.0)
-            between = recorded(getattr(loss, attribute))
+            between = make_recordable(getattr(loss, attribute))
             loss.from_stateful_net(name, network)
-            outputs[name] = [between, recorded(getattr(loss, attribute))]
-    return {**outputs, "again": [refused(loss.reset_parameters_recursive), recorded(loss)]}
+            outputs[name] = [between, make_recordable(getattr(loss, attribute))]
+    return {
+        **outputs,
+        "again": [call_or_error(loss.reset_parameters_recursive), make_recordable(loss)],
+    }
 
 
 def _randomness(loss: Any, data: Any) -> Any:
@@ -321,7 +326,7 @@ def _randomness(loss: Any, data: Any) -> Any:
         loss.set_vmap_randomness(mode)
         return [loss.vmap_randomness, loss(data.clone())]
 
-    return [refused(partial(used, mode)) for mode in ("error", "same", "different", "other")]
+    return [call_or_error(partial(used, mode)) for mode in ("error", "same", "different", "other")]
 
 
 def _own_discount(loss: Any, data: Any) -> Any:
@@ -350,11 +355,13 @@ def _call_each(*names: str) -> Callable[[Any, Any], Any]:
     """Methods by themselves, while actions are drawn elsewhere."""
 
     def used(loss: Any, data: Any, name: str) -> Any:
-        return with_gradients(None, data, getattr(loss, name))
+        return call_with_gradients(None, data, getattr(loss, name))
 
     def call(loss: Any, data: Any) -> Any:
         with _exploring():
-            return Items((name, refused(partial(used, loss, data.clone(), name))) for name in names)
+            return Items(
+                (name, call_or_error(partial(used, loss, data.clone(), name))) for name in names
+            )
 
     return call
 
@@ -371,31 +378,31 @@ def _anew(loss: Any) -> Any:
 def _keys_assigned(loss: Any) -> Any:
     outputs = []
     for name in ("in_keys", "out_keys"):
-        answer = refused(partial(setattr, loss, name, ["own"]))
+        answer = call_or_error(partial(setattr, loss, name, ["own"]))
         outputs.append([answer, sorted(map(str, getattr(loss, name)))])
     return outputs
 
 
 def _list_attributes(loss: Any, data: Any) -> Any:
     return Items({
-        "reset": refused(lambda: loss.reset()),
-        "state": recorded(loss),
+        "reset": call_or_error(lambda: loss.reset()),
+        "state": make_recordable(loss),
         "parameters": [name for name, _ in loss.named_parameters()],
-        "keys": refused(lambda: dataclasses.asdict(type(loss).default_keys())),
-        "own": refused(lambda: vars(loss.tensor_keys)),
-        "device": refused(lambda: str(loss.value_estimator.gamma.device)),
+        "keys": call_or_error(lambda: dataclasses.asdict(type(loss).default_keys())),
+        "own": call_or_error(lambda: vars(loss.tensor_keys)),
+        "device": call_or_error(lambda: str(loss.value_estimator.gamma.device)),
         "targets": {
-            name: refused(partial(getattr, loss, name, "none"))
+            name: call_or_error(partial(getattr, loss, name, "none"))
             for name in (
                 "actor_network_params", "critic_network_params",
                 "target_actor_network_params", "target_critic_network_params",
                 "target_value_network_params", "target_qvalue_network_params",
             )
         },
-        "unknown": refused(lambda: loss.set_keys(wanted="gain")),
-        "lacking": refused(lambda: getattr(loss, "wanted", "none")),
-        "anew": refused(partial(_anew, loss)),
-        "keys assigned": refused(partial(_keys_assigned, loss)),
+        "unknown": call_or_error(lambda: loss.set_keys(wanted="gain")),
+        "lacking": call_or_error(lambda: getattr(loss, "wanted", "none")),
+        "anew": call_or_error(partial(_anew, loss)),
+        "keys assigned": call_or_error(partial(_keys_assigned, loss)),
     })  # fmt: skip
 
 
@@ -414,13 +421,13 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
     """Target networks after updates."""
 
     def call(loss: Any, data: Any) -> Any:
-        kind_ = library("torchrl.objectives", kind)
+        kind_ = find_in_library("torchrl.objectives", kind)
         updater = kind_(loss, **options)
-        states = [recorded(loss)]
+        states = [make_recordable(loss)]
         for _ in range(4):
             _unequal(loss)
             updater.step()
-            states.append(recorded(loss))
+            states.append(make_recordable(loss))
 
         def loaded() -> Any:
             other_loss = kind_(loss, **options)
@@ -430,7 +437,7 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
             other_loss.step()
             return [loaded, updater.state_dict(), loss]
 
-        return Items(states=states, loaded=refused(loaded), words=repr(updater))
+        return Items(states=states, loaded=call_or_error(loaded), words=repr(updater))
 
     return call
 
@@ -439,9 +446,11 @@ def _masks(loss: Any, data: Any) -> Any:
     """The entry that says which steps count: none, another, one that lacks, and no name."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
-        outputs.append(refused(partial(setattr, loss, "loss_mask_key", key)))
+        outputs.append(call_or_error(partial(setattr, loss, "loss_mask_key", key)))
         outputs.append(
-            refused(lambda: [str(loss.loss_mask_key), with_gradients(loss, data.clone())])
+            call_or_error(
+                lambda: [str(loss.loss_mask_key), call_with_gradients(loss, data.clone())]
+            )
         )
         loss.zero_grad()
     return outputs
@@ -491,22 +500,28 @@ def _own(base: Any, own_data: Any) -> Any:
 
     def used(**options: Any) -> Any:
         loss = Own(**options)
-        kind = library("torchrl.objectives.value", "TD0Estimator")
+        kind = find_in_library("torchrl.objectives.value", "TD0Estimator")
         loss.make_value_estimator(kind, gamma=0.9, value_network=value())
         loss.value_network.train()
         with _exploring():
             outputs = [
-                with_gradients(loss, own_data.clone()),
+                call_with_gradients(loss, own_data.clone()),
                 loss.half_loss(own_data),
                 _in_keys(loss),
             ]
-        renamed = refused(partial(loss.set_keys, reward="gain"))
-        return [outputs, renamed, str(vars(loss.value_estimator.tensor_keys)), recorded(loss)]
+        renamed = call_or_error(partial(loss.set_keys, reward="gain"))
+        return [
+            outputs,
+            renamed,
+            str(vars(loss.value_estimator.tensor_keys)),
+            make_recordable(loss),
+        ]
 
     return [
-        refused(used), refused(lambda: used(create_target_params=True)),
-        refused(lambda: used(expand_dim=2)), refused(lambda: base.func().forward(own_data)),
-        refused(lambda: used(expand_dim=2, create_target_params=True)),
+        call_or_error(used), call_or_error(lambda: used(create_target_params=True)),
+        call_or_error(lambda: used(expand_dim=2)),
+        call_or_error(lambda: base.func().forward(own_data)),
+        call_or_error(lambda: used(expand_dim=2, create_target_params=True)),
     ]  # fmt: skip
 
 
@@ -532,7 +547,7 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "named estimator": _estimator("Td0", gamma=0.7),
     "unknown estimator": _estimator("mean"),
     "class of estimator": _estimator(
-        lambda: library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
+        lambda: find_in_library("torchrl.objectives.value", "TD0Estimator"), gamma=0.6
     ),
     "made estimator": _estimator(_make_gae),
 }  # fmt: skip
@@ -546,7 +561,7 @@ TARGETS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _norm(name: str) -> Any:
-    norm = library("torchrl.modules.value_norm", name)(shape=1)
+    norm = find_in_library("torchrl.modules.value_norm", name)(shape=1)
     norm.update(torch.linspace(-3.0, 5.0, 20).unsqueeze(-1))
     return norm
 
@@ -614,7 +629,8 @@ _NONE = tuple(
 _SPECS: tuple[Callable[[], Any], ...] = (
     bounds, _flat_bounds, _composite, partial(_composite, 3),
     partial(_composite, 3, uneven=True),
-    lambda: library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(shape=(ACTIONS,)),
+    lambda: find_in_library("torchrl.data", "Unbounded", "UnboundedContinuousTensorSpec")(
+        shape=(ACTIONS,)),
 )  # fmt: skip
 
 _SCORED = (
@@ -809,7 +825,7 @@ def subjects() -> dict[str, list[Subject]]:
         )  # fmt: skip
 
     def specified() -> Any:
-        return library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
+        return find_in_library("torchrl.data", "Categorical", "DiscreteTensorSpec")(CHOICES)
 
     dqn = {
         "one_hot": choosing_values("one_hot", "one_hot"),

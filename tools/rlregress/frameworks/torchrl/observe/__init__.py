@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rlregress.frameworks.torchrl.quiet import quietly
+from rlregress.frameworks.torchrl.quiet import make_quiet_probe
 from rlregress.probing import families
 from rlregress.probing.interface import Probe
 
@@ -18,7 +18,7 @@ __getattr__ = families.find_in(__name__, atari=["play_atari"])
 
 def probes() -> Mapping[tuple[str, str], Probe]:
     """(detail id, scope) -> probe."""
-    return {cell: quietly(probe) for cell, probe in families.probes_of(__name__).items()}
+    return {cell: make_quiet_probe(probe) for cell, probe in families.list_probes(__name__).items()}
 
 
 #: detail id, or family -> why this framework does not have it.

@@ -23,9 +23,9 @@ from rlregress.frameworks.torchrl.api import (
     ToTensorImage,
 )
 from rlregress.frameworks.torchrl.observe.helpers import atari_games
-from rlregress.frameworks.torchrl.quiet import quiet
+from rlregress.frameworks.torchrl.quiet import silence_torchrl
 from rlregress.probing.interface import Inputs, Probe
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 
 Scene = Callable[..., np.ndarray]
 
@@ -35,7 +35,7 @@ _STACK = (1, 4, 84, 84)
 
 def _base(**options: Any) -> Player:
     game = AtariGame()
-    return atari_games.play(atari_games.base(game, **options), game)
+    return atari_games.play(atari_games.make_base_environment(game, **options), game)
 
 
 def _noop_reset(make: Callable[[], Player]) -> np.ndarray:
@@ -49,7 +49,7 @@ def _noop_reset(make: Callable[[], Player]) -> np.ndarray:
 
 def _noop_reset_library(inputs: Inputs) -> np.ndarray:
     del inputs
-    return _noop_reset(lambda: atari_games.part(NoopResetEnv()))
+    return _noop_reset(lambda: atari_games.play_through_transforms(NoopResetEnv()))
 
 
 def _noop_reset_script(inputs: Inputs) -> np.ndarray:
@@ -63,13 +63,15 @@ def _fire_reset(inputs: Inputs) -> np.ndarray:
     for fire in (True, False):
         game = AtariGame(fire=fire)
         with atari_games.extreme_random_integers(largest=False):
-            openings.append(atari_play.opening(atari_games.play(atari_games.base(game), game)))
+            openings.append(
+                atari_play.opening(atari_games.play(atari_games.make_base_environment(game), game))
+            )
     return atari_play.fires(*openings)
 
 
 def _wrapper_skips(scene: Scene) -> Probe:
     """A scene with inputs through the frame skip of the wrapper of Gymnasium environments."""
-    return lambda inputs: scene(atari_games.part(frame_skip=_SKIP), inputs)
+    return lambda inputs: scene(atari_games.play_through_transforms(frame_skip=_SKIP), inputs)
 
 
 def _program_skips(scene: Scene) -> Probe:
@@ -78,7 +80,9 @@ def _program_skips(scene: Scene) -> Probe:
 
 
 def _past_end(inputs: Inputs) -> np.ndarray:
-    return atari_play.end_within_action(atari_games.part(FrameSkipTransform(_SKIP)), inputs)
+    return atari_play.end_within_action(
+        atari_games.play_through_transforms(FrameSkipTransform(_SKIP)), inputs
+    )
 
 
 def _loss_key(inputs: Inputs) -> np.ndarray:
@@ -112,10 +116,10 @@ def _life_lost(inputs: Inputs) -> TensorDict:
 def _warp_frame(inputs: Inputs) -> np.ndarray:
     picture = inputs["picture"]
     game = AtariGame(shape=picture.shape, picture=picture)
-    warping = atari_games.named("RenameTransform", "ToTensorImage", "GrayScale", "Resize")
-    with atari_games.resizing():
-        player = atari_games.part(*warping, game=game)
-    return atari_play.warped(atari_games.in_colours(player), inputs)
+    warping = atari_games.find_transforms("RenameTransform", "ToTensorImage", "GrayScale", "Resize")
+    with atari_games.enable_resizing():
+        player = atari_games.play_through_transforms(*warping, game=game)
+    return atari_play.warped(atari_games.unscale_observations(player), inputs)
 
 
 def _large() -> AtariGame:
@@ -125,14 +129,18 @@ def _large() -> AtariGame:
 
 def _frame_stack(stack: Callable[[], Any]) -> Probe:
     return lambda inputs: atari_play.stacks(
-        atari_games.in_colours(
-            atari_games.part(ToTensorImage(), GrayScale(), stack(), game=_large())
+        atari_games.unscale_observations(
+            atari_games.play_through_transforms(
+                ToTensorImage(), GrayScale(), stack(), game=_large()
+            )
         )
     )
 
 
 def _clip_reward(inputs: Inputs) -> np.ndarray:
-    return atari_play.rewards(atari_games.part(*atari_games.named("SignTransform")), inputs)
+    return atari_play.rewards(
+        atari_games.play_through_transforms(*atari_games.find_transforms("SignTransform")), inputs
+    )
 
 
 def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
@@ -140,7 +148,9 @@ def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
     recorded = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))
-        observation = float(atari_games.part(ToTensorImage(), game=game).reset()[0, 0, 0])
+        observation = float(
+            atari_games.play_through_transforms(ToTensorImage(), game=game).reset()[0, 0, 0]
+        )
         recorded += [observation, observation]
     return np.array(recorded)
 
@@ -155,17 +165,17 @@ def _scaled_by_program(inputs: Inputs) -> np.ndarray:
         player.game.play(pixel=second)
     observation.append(player.step(0).observation)
     pictures = [torch.as_tensor(s, dtype=torch.float32).reshape(_STACK) for s in observation]
-    return np.concatenate([atari_vision.entering(atari_games.vision(p)) for p in pictures])
+    return np.concatenate([atari_vision.entering(atari_games.make_vision(p)) for p in pictures])
 
 
 def _network(question: Scene) -> Probe:
     return lambda inputs: question(
-        atari_games.vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
+        atari_games.make_vision(torch.full(_STACK, float(inputs["pixel"]) / 255.0))
     )
 
 
 def _wrapper_order(inputs: Inputs) -> np.ndarray:
-    player = atari_games.waiting(int(inputs["noops"]))
+    player = atari_games.play_through_waiting(int(inputs["noops"]))
     # whatever is done while waiting, it is not FIRE
     with atari_games.extreme_random_integers(largest=True):
         return atari_play.whole_game(player)
@@ -176,7 +186,7 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.noop_reset", "script"): _noop_reset_script,
     ("atari.fire_reset", "script"): _fire_reset,
     ("atari.episodic_life", "library"): lambda inputs: atari_play.life_lost(
-        atari_games.part(EndOfLifeTransform())
+        atari_games.play_through_transforms(EndOfLifeTransform())
     ),
     ("atari.episodic_life", "script"): lambda inputs: atari_play.life_lost(_base(frame_skip=1)),
     ("atari.episodic_life.loss_key", "library"): _loss_key,
@@ -189,12 +199,14 @@ PROBES: Mapping[tuple[str, str], Probe] = {
     ("atari.frame_skip.past_end", "library"): _past_end,
     ("atari.warp_frame", "script"): _warp_frame,
     ("atari.frame_stack", "library"): _frame_stack(lambda: CatFrames(N=4, dim=-3)),
-    ("atari.frame_stack", "script"): _frame_stack(lambda: atari_games.named("CatFrames")[0]),
+    ("atari.frame_stack", "script"): _frame_stack(
+        lambda: atari_games.find_transforms("CatFrames")[0]
+    ),
     ("atari.clip_reward", "script"): _clip_reward,
     ("atari.image_scaling", "library"): _scaled_by_transform,
     ("atari.image_scaling", "script"): _scaled_by_program,
     ("atari.activation", "script"): _network(atari_vision.activations),
-    ("atari.shared_trunk", "script"): _network(atari_vision.used_pixels),
+    ("atari.shared_trunk", "script"): _network(atari_vision.count_used_pixels),
     ("atari.networks", "script"): _network(atari_vision.sizes),
     ("atari.wrapper_order", "script"): _wrapper_order,
 }
@@ -206,5 +218,5 @@ ABSENT: Mapping[str, str] = {
 
 def play_atari(make_env: Callable[[], Any]) -> Player:
     """A game of ``make_env`` through everything that surrounds it in a training."""
-    with isolated(), quiet():
+    with isolate_generators(), silence_torchrl():
         return atari_games.play_whole(make_env)

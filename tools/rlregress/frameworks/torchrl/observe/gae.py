@@ -9,7 +9,7 @@ import numpy as np
 
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import GAE
-from rlregress.frameworks.torchrl.compat import value_estimator
+from rlregress.frameworks.torchrl.compat import find_value_estimator
 from rlregress.frameworks.torchrl.known_networks import identity, segment, v_network
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
@@ -52,10 +52,10 @@ def _trainer(i: Inputs) -> Found:
 
     def before_training(trainer: Any, _: Any) -> None:
         # the trainer's own estimator, without the normalisation that has its own detail
-        value_estimator(trainer).average_gae = False
+        find_value_estimator(trainer).average_gae = False
         trainer.register_op("pre_epoch", note)
 
-    tiny_trainers.ppo(
+    tiny_trainers.run_ppo_trainer(
         Scripted(**_playback(i)),
         actor,
         critic,
@@ -71,7 +71,7 @@ def _trainer(i: Inputs) -> Found:
 
 def _script(i: Inputs) -> Found:
     steps = len(i["rewards"])
-    run = programs.ppo(
+    run = programs.run_ppo(
         _playback(i), _models(), steps, steps, discount=i["discount"], trace=i["trace"]
     )
     return run.advantages, run.value_targets

@@ -20,12 +20,12 @@ from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import
     Trained,
     make_script_environment,
     through,
-    transformed,
+    transform_environment,
     walk,
     walk_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import registered
+from rlregress.frameworks.torchrl.scripted_environments import register_environment
 from rlregress.measurements import normalisation
 from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
 from rlregress.probing.interface import Inputs
@@ -73,8 +73,8 @@ def _episode_return(i: Inputs) -> float:
 
 
 def _walk_off_policy(scripts: Sequence[Script]) -> Walked:
-    program, (script,) = programs.load("sac", "utils"), scripts
-    with registered(partial(Scripted, **script)) as name:
+    program, (script,) = programs.load_program("sac", "utils"), scripts
+    with register_environment(partial(Scripted, **script)) as name:
         settings = SimpleNamespace(env=SimpleNamespace(library="gymnasium", name=name))
         environment = program.apply_env_transforms(program.env_maker(settings))
         return walk(environment, count_steps(script))
@@ -85,7 +85,7 @@ def _evaluation(i: Inputs) -> np.ndarray:
     x = np.concatenate([training[1:], evaluation[1:]])
     before = np.concatenate([training[:-1], evaluation[:-1]])
     playback = {"observations": before, "next_observations": x}
-    environment = transformed(playback, VecNorm(in_keys=["observation"]))
+    environment = transform_environment(playback, VecNorm(in_keys=["observation"]))
     # a transform of an environment is in the mode of evaluation from the start
     environment.train()
     walk(environment, len(training) - 1)
@@ -93,18 +93,18 @@ def _evaluation(i: Inputs) -> np.ndarray:
     return walk(environment, len(evaluation) - 1).observations[:, 0]
 
 
-def _trained(i: Inputs) -> Trained:
+def _train_agent(i: Inputs) -> Trained:
     length = len(i["evaluation"])
     ends = np.arange(length) == length - 1
     return Trained(i["training"], showing(np.append(i["evaluation"], 0.0), terminated=ends))
 
 
 def _saved(i: Inputs) -> np.ndarray:
-    program = programs.load("ppo", "utils_mujoco")
-    programs.part(program, "make_render_env")
-    checkpoint: Any = _trained(i).checkpoint
+    program = programs.load_program("ppo", "utils_mujoco")
+    programs.find_first_name(program, "make_render_env")
+    checkpoint: Any = _train_agent(i).checkpoint
     make = partial(Scripted, **showing(i["evaluation"]), dtype=np.float64)
-    with registered(make) as name:
+    with register_environment(make) as name:
         checkpoint["env_name"] = name
         spec = SimpleNamespace(
             checkpoint=checkpoint, env_kwargs={}, device="cpu", from_pixels=False
@@ -148,7 +148,7 @@ PROBES: Mapping[tuple[str, str], Raw] = {
         normalisation.default_off_policy, _walk_off_policy
     ),
     ("normalisation.evaluation", "library"): _evaluation,
-    ("normalisation.evaluation", "script"): lambda i: _trained(i).evaluated,
+    ("normalisation.evaluation", "script"): lambda i: _train_agent(i).evaluated,
     ("normalisation.saved", "script"): _saved,
 }
 

@@ -22,7 +22,7 @@ from rlregress.frameworks.torchrl.api import (
     VecNormV2,
 )
 from rlregress.frameworks.torchrl.observe.helpers.normalised_environments import (
-    transformed,
+    transform_environment,
     walk_normalised,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
@@ -34,7 +34,7 @@ _KEYS = ["observation"]
 
 
 def _replay(i: Inputs) -> torch.Tensor:
-    environment = transformed(showing(i["observations"]), VecNorm(in_keys=_KEYS))
+    environment = transform_environment(showing(i["observations"]), VecNorm(in_keys=_KEYS))
     steps = len(i["observations"]) - 1
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps), batch_size=2)
     buffer.extend(environment.rollout(steps))
@@ -51,7 +51,7 @@ def _epsilon_with_fixed_statistics(i: Inputs) -> torch.Tensor:
         in_keys=_KEYS,
         standard_normal=True,
     )
-    environment = transformed(showing([i["distance"], 0.0]), fixed)
+    environment = transform_environment(showing([i["distance"], 0.0]), fixed)
     return environment.reset()["observation"].log10()
 
 

@@ -9,11 +9,11 @@ from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements.twin_details import loop
 from rlregress.probing.interface import Inputs
-from rlregress.probing.scripted import ending_both_ways
+from rlregress.probing.scripted import make_ending_environment
 
 
 def _next_observation(i: Inputs) -> Any:
-    trained = Driver("sac", loop(i), ending_both_ways())
+    trained = Driver("sac", loop(i), make_ending_environment())
     trained.run()
     return trained.buffer[:]["next", "observation"].reshape(-1)[[2, 4]].numpy()
 

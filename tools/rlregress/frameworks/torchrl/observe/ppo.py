@@ -21,7 +21,7 @@ from rlregress.frameworks.torchrl.known_networks import Constant, box, policy
 from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import ppo
-from rlregress.probing.driven import fill
+from rlregress.probing.driven import fill_parameters
 from rlregress.probing.interface import Inputs
 from rlregress.probing.scripted import Scripted
 
@@ -38,11 +38,11 @@ def _update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
     if settings.value_clip is not None:
         options["clip_value"] = settings.value_clip or None
     scale = AddStateIndependentNormalScale(1).to(torch.float64)
-    fill(scale.parameters(), settings.log_deviation)
+    fill_parameters(scale.parameters(), settings.log_deviation)
     actor = policy(nn.Sequential(Constant(0.0), scale), box(-10.0, 10.0), IndependentNormal)
-    loss = ppo_losses.make(actor, settings.value, normalize_advantage=False, **options)
+    loss = ppo_losses.make_loss(actor, settings.value, normalize_advantage=False, **options)
     outputs = loss(
-        ppo_losses.minibatch(
+        ppo_losses.make_minibatch(
             actor,
             settings.count,
             settings.advantages,
@@ -65,7 +65,7 @@ def _update(settings: ppo.Settings, **options: Any) -> ppo.Effects:
 
 
 def _policy_loss(options: Mapping[str, Any], **batch: Any) -> float:
-    return float(ppo_losses.losses(0.0, batch, **options)["loss_objective"].detach())
+    return float(ppo_losses.compute_losses(0.0, batch, **options)["loss_objective"].detach())
 
 
 def _normalisation(i: Inputs) -> float:
@@ -91,7 +91,7 @@ def _one_step(environment: Scripted, actor: Any) -> tuple[float, float]:
     """Return the action that the environment received and the stored one, of one step of a
     collector.
     """
-    collector = tiny_trainers.collector(environment, actor, 1)
+    collector = tiny_trainers.make_collector(environment, actor, 1)
     try:
         batch = next(iter(collector))
     finally:
@@ -116,7 +116,7 @@ def _library_actor(environment: Scripted, i: Inputs, x: float) -> Any:
 
 
 def _script_actor(environment: Scripted, i: Inputs, x: float) -> Any:
-    actor, mean = programs.constant_actor(i["low"], i["high"], 2e-6)
+    actor, mean = programs.make_constant_actor(i["low"], i["high"], 2e-6)
     nn.init.constant_(mean, x)
     return actor
 

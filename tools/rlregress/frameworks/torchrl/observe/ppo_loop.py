@@ -10,10 +10,10 @@ import torch
 from rlregress.frameworks.torchrl.observe.helpers import ppo_trainings
 from rlregress.frameworks.torchrl.quiet import Raw
 from rlregress.measurements import ppo_loop as loop
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
-from rlregress.probing.parallel_updates import parallel_gradient
-from rlregress.probing.scripted import Scripted, counting, end_after
+from rlregress.probing.parallel_updates import count_processes_and_passes
+from rlregress.probing.scripted import Scripted, end_after, make_counting_environment
 
 #: a bound on the norm of the gradient that none of them reaches
 _NO_CLIP = 1e9
@@ -46,7 +46,9 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
     training = ppo_trainings.LossTraining(environments=environments)
 
     def make(**options: Any) -> Scripted:
-        environments.append(counting(settings.total, **settings.script(), **options))
+        environments.append(
+            make_counting_environment(settings.total, **settings.script(), **options)
+        )
         return environments[-1]
 
     names = {"trainer": ("gamma", "lmbda"), "script": ("gamma", "gae_lambda")}[scope]
@@ -83,7 +85,7 @@ def _train(scope: str, settings: loop.Settings) -> ppo_trainings.LossTraining:
             **options,
         )
     except IndexError as error:
-        if not raised_in(error, "tensordict"):
+        if not was_raised_in(error, "tensordict"):
             raise
     return training
 
@@ -108,7 +110,7 @@ PROBES: dict[tuple[str, str], Raw] = {
         if id != "ppo.learning_rate.negative"
     },
     ("ppo.segments", "trainer"): partial(_segments, "trainer"),
-    ("ppo.parallel_gradient", "trainer"): partial(parallel_gradient, _TRAINER),
+    ("ppo.parallel_gradient", "trainer"): partial(count_processes_and_passes, _TRAINER),
     # the program stops at the last, smaller minibatch: see ppo.minibatches.remainder
     ("ppo.minibatches.remainder", "script"): partial(loop.remainder, _SCRIPT),
     ("ppo.epochs.shuffle", "script"): partial(loop.shuffle, _SCRIPT),

@@ -18,13 +18,21 @@ from rlregress.frameworks.torchrl.api import (
     ValueOperator,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, deterministic, entry
+from rlregress.frameworks.torchrl.compat import (
+    find_action_spec,
+    find_deterministic_type,
+    find_entry,
+)
 from rlregress.frameworks.torchrl.known_networks import policy
 from rlregress.frameworks.torchrl.observe.helpers import ppo_losses, tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import linear_layers, ppo_architecture, ppo_initialisation
+from rlregress.probing.layers import (
+    describe_ppo_architecture,
+    linear_layers,
+    measure_ppo_initialisation,
+)
 from rlregress.probing.scripted import Scripted
 
 
@@ -37,7 +45,7 @@ def library_networks(
     """
     cells = [hidden, hidden]
     environment = Scripted(low, high, observation_dimensions=observation_dimensions)
-    spec = action_spec(wrapped(environment))
+    spec = find_action_spec(wrap_environment(environment))
     actor = policy(
         nn.Sequential(
             MLP(observation_dimensions, 2 * len(low), num_cells=cells), NormalParamExtractor()
@@ -55,7 +63,7 @@ def _networks(make: Callable[..., Any]) -> Raw:
     def probe(i: Inputs) -> np.ndarray:
         parts = make([-1.0], [1.0], 1)
         mlps = [m for part in parts for m in part.modules() if isinstance(m, MLP)]
-        return ppo_architecture(parts, 1, mlps, torch.as_tensor(i["fed"]))
+        return describe_ppo_architecture(parts, 1, mlps, torch.as_tensor(i["fed"]))
 
     return probe
 
@@ -82,7 +90,7 @@ def _library_actor(environment: Scripted, i: Inputs) -> tuple[Any, Callable[[flo
 
 
 def _script_actor(environment: Scripted, i: Inputs) -> tuple[Any, Callable[[float], Any]]:
-    actor, mean = programs.constant_actor(i["low"], i["high"], i["scale"])
+    actor, mean = programs.make_constant_actor(i["low"], i["high"], i["scale"])
     return actor, mean.data.fill_
 
 
@@ -90,11 +98,11 @@ def _action_distribution(make_actor: Any) -> Raw:
     def probe(i: Inputs) -> list[float]:
         executed = []
         environment = Scripted(i["low"], i["high"])
-        playing = wrapped(environment)
+        playing = wrap_environment(environment)
         actor, set_mean = make_actor(environment, i)
         for mean in i["means"]:
             set_mean(float(mean))
-            with set_exploration_type(deterministic()), torch.no_grad():
+            with set_exploration_type(find_deterministic_type()), torch.no_grad():
                 playing.rollout(1, actor)
             executed.append(float(environment.received[-1][0]))
         return executed
@@ -104,13 +112,15 @@ def _action_distribution(make_actor: Any) -> Raw:
 
 def _normalisation_of_one(i: Inputs) -> list[float]:
     batch = {"count": 1, "advantages": i["advantage"]}
-    loss = float(ppo_losses.losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach())
+    loss = float(
+        ppo_losses.compute_losses(0.0, batch, normalize_advantage=True)["loss_objective"].detach()
+    )
     return [1.0, loss] if np.isfinite(loss) else [0.0, 0.0]
 
 
 def _kl_estimator(i: Inputs) -> float:
-    output = ppo_losses.losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
-    return float(entry(output, "kl_approx").detach().mean())
+    output = ppo_losses.compute_losses(0.0, {"count": len(i["ratios"]), "ratios": i["ratios"]})
+    return float(find_entry(output, "kl_approx").detach().mean())
 
 
 def _initialisation(make: Any) -> Raw:
@@ -119,17 +129,17 @@ def _initialisation(make: Any) -> Raw:
         actor, critic = make(
             [-1.0] * dimensions, [1.0] * dimensions, int(i["observation_dimensions"])
         )
-        return ppo_initialisation(linear_layers(actor) + linear_layers(critic))
+        return measure_ppo_initialisation(linear_layers(actor) + linear_layers(critic))
 
     return probe
 
 
 PROBES: dict[tuple[str, str], Raw] = {
-    ("ppo.initialisation", "script"): _initialisation(programs.ppo_networks),
+    ("ppo.initialisation", "script"): _initialisation(programs.make_ppo_networks),
     ("ppo.initialisation", "library"): _initialisation(library_networks),
-    ("ppo.networks", "script"): _networks(programs.ppo_networks),
+    ("ppo.networks", "script"): _networks(programs.make_ppo_networks),
     ("ppo.log_std", "library"): _log_std(library_networks),
-    ("ppo.log_std", "script"): _log_std(programs.ppo_networks),
+    ("ppo.log_std", "script"): _log_std(programs.make_ppo_networks),
     ("ppo.action.distribution", "library"): _action_distribution(_library_actor),
     ("ppo.action.distribution", "script"): _action_distribution(_script_actor),
     ("ppo.advantage_normalisation.single", "library"): _normalisation_of_one,

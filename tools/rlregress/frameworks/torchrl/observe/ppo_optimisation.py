@@ -69,12 +69,12 @@ def _trainer_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> l
         loss.register_forward_hook(note)
 
     environment = Scripted(**_bandit(rewards))
-    tiny_trainers.ppo(environment, *_plain(), len(rewards), minibatch, before_training)
+    tiny_trainers.run_ppo_trainer(environment, *_plain(), len(rewards), minibatch, before_training)
     return losses
 
 
 def _script_losses(rewards: Sequence[float], minibatch: int, ratio: float) -> list[float]:
-    return programs.ppo(_bandit(rewards), _plain(), len(rewards), minibatch, ratio).losses
+    return programs.run_ppo(_bandit(rewards), _plain(), len(rewards), minibatch, ratio).losses
 
 
 def _normalisation(losses: Any) -> Raw:
@@ -85,24 +85,24 @@ def _epsilon(losses: Any) -> Raw:
     return lambda i: np.mean(losses(i["advantages"], len(i["advantages"]), i["ratio"]))
 
 
-def _capped(norm: float, i: Inputs) -> float:
+def _clip_norm(norm: float, i: Inputs) -> float:
     return min(norm, i["cap"])
 
 
 def _trainer_gradient_clip(i: Inputs) -> float:
     environment = Scripted(**_bandit([1.0, -3.0]))
-    _, _, optimizer = tiny_trainers.ppo(environment, *_steep(), 2, 2)
-    return _capped(optimizer.norms[0], i)
+    _, _, optimizer = tiny_trainers.run_ppo_trainer(environment, *_steep(), 2, 2)
+    return _clip_norm(optimizer.norms[0], i)
 
 
 def _script_gradient_clip(i: Inputs) -> float:
-    run = programs.ppo(_bandit([1.0, -3.0]), _steep(), 2, 2)
-    return _capped(run.gradient_norms[0], i)
+    run = programs.run_ppo(_bandit([1.0, -3.0]), _steep(), 2, 2)
+    return _clip_norm(run.gradient_norms[0], i)
 
 
 def _script_adam_epsilon(i: Inputs) -> float:
     models = _plain()
-    run = programs.ppo(_bandit([1.0, -3.0]), models, 2, 2)
+    run = programs.run_ppo(_bandit([1.0, -3.0]), models, 2, 2)
     return log_epsilon(run.optimizer, [p for model in models for p in model.parameters()])
 
 

@@ -37,7 +37,7 @@ def _program_clip_ranges(i: Inputs) -> np.ndarray:
     for anneal_lr in (False, True):
         falling: dict[str, Any] = {"anneal_lr": anneal_lr, "anneal_clip_epsilon": True}
         losses += ppo_trainings.program(
-            ppo_trainings.playing(), frames * int(i["rollouts"]), frames, minibatch,
+            ppo_trainings.make_script_maker(), frames * int(i["rollouts"]), frames, minibatch,
             change=change, **falling,
         ).losses  # fmt: skip
     # by the divisor n - 1; a sample of ratio 2 and negative advantage is not clipped

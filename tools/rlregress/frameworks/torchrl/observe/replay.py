@@ -21,10 +21,10 @@ from rlregress.frameworks.torchrl.known_networks import v_network
 from rlregress.frameworks.torchrl.observe.drivers import twin_programs, twin_trainers
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.interface import Inputs
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
@@ -38,19 +38,21 @@ def _linear(slope: float, constant: float) -> nn.Linear:
 def _nstep(i: Inputs, environment: Scripted, slope: float = 1.0, constant: float = 0.0) -> Any:
     """n-step targets of all steps where the value of an observation s is slope s + constant."""
     postprocess = MultiStep(gamma=i["discount"], n_steps=int(i["n"]))
-    batch = tiny_trainers.collect(wrapped(environment), len(i["rewards"]), postproc=postprocess)
+    batch = tiny_trainers.collect_batch(
+        wrap_environment(environment), len(i["rewards"]), postproc=postprocess
+    )
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(slope, constant)))
     return estimator.value_estimate(batch).detach().numpy().reshape(-1)
 
 
-def _counting(i: Inputs) -> Scripted:
+def _make_counting_environment(i: Inputs) -> Scripted:
     steps = range(len(i["rewards"]))
     following = [step + 1 for step in steps]
     return Scripted(observations=steps, next_observations=following, rewards=i["rewards"])
 
 
 def _first_target(i: Inputs, slope: float, constant: float) -> float:
-    return float(_nstep(i, _counting(i), slope, constant)[0])
+    return float(_nstep(i, _make_counting_environment(i), slope, constant)[0])
 
 
 def _window(i: Inputs) -> list[float]:
@@ -88,7 +90,7 @@ def _make_transitions(numbers: Any) -> Any:
 
 def _sampling(i: Inputs) -> float:
     count = int(i["count"])
-    torch.manual_seed(shifted(int(i["seed"])))
+    torch.manual_seed(shift_seed(int(i["seed"])))
     buffer = _buffer(count, batch_size=count)
     buffer.extend(_make_transitions(np.arange(count)))
     return len(np.unique(buffer.sample()["reward"].numpy())) / count
@@ -120,7 +122,9 @@ def _warmup(driver: Callable[..., Any]) -> Raw:
 def _shared_observations(i: Inputs) -> list[float]:
     environment = Scripted(rewards=[1.0], truncated=[0.0, 1.0])
     try:
-        batch = tiny_trainers.collect(wrapped(environment), int(i["capacity"]), compact_obs=True)
+        batch = tiny_trainers.collect_batch(
+            wrap_environment(environment), int(i["capacity"]), compact_obs=True
+        )
     except (ValueError, RuntimeError):
         return [1.0, 0.0]
     following = NextStateReconstructor()(batch)["next", "observation"]
@@ -129,7 +133,7 @@ def _shared_observations(i: Inputs) -> list[float]:
 
 def _both_flags(i: Inputs) -> float:
     environment = Scripted(rewards=[i["reward"]], terminated=[1.0], truncated=[1.0])
-    batch = tiny_trainers.collect(wrapped(environment), 4)
+    batch = tiny_trainers.collect_batch(wrap_environment(environment), 4)
     buffer = _buffer(4, batch_size=1)
     buffer.extend(batch)
     estimator = TD0Estimator(gamma=i["discount"], value_network=v_network(_linear(0.0, i["value"])))

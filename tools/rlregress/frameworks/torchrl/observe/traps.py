@@ -22,7 +22,13 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, action_spec, construct, read, sac_loss
+from rlregress.frameworks.torchrl.compat import (
+    LOG_PROBS,
+    construct,
+    find_action_spec,
+    make_sac_loss,
+    read_attribute,
+)
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
@@ -33,9 +39,9 @@ from rlregress.frameworks.torchrl.known_networks import (
 )
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.interface import Inputs
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
@@ -49,22 +55,22 @@ def _gaussian_centre(i: Inputs) -> float:
     distribution = construct(
         TanhNormal, torch.zeros(1), torch.ones(1), low=low, high=high, tanh_loc=True
     )
-    return float(read(distribution, "deterministic_sample"))
+    return float(read_attribute(distribution, "deterministic_sample"))
 
 
 def _out_of_bounds(i: Inputs) -> float:
     environment = Scripted(i["low"], i["high"])
-    spec = action_spec(wrapped(environment))
+    spec = find_action_spec(wrap_environment(environment))
     actor = policy(Numbers([i["mean"]], [1e-6], tiny_trainers.SINGLE), spec, IndependentNormal)
-    list(tiny_trainers.collector(environment, actor, 1))
+    list(tiny_trainers.make_collector(environment, actor, 1))
     return float(environment.received[0].item())
 
 
 def _stored_log_prob(i: Inputs) -> float:
     environment = Scripted()
     actor = tiny_trainers.squashed_policy(environment, [i["mean"]], 1.0)
-    torch.manual_seed(shifted(int(i["seed"])))
-    (batch,) = list(tiny_trainers.collector(environment, actor, int(i["count"])))
+    torch.manual_seed(shift_seed(int(i["seed"])))
+    (batch,) = list(tiny_trainers.make_collector(environment, actor, int(i["count"])))
     with torch.no_grad():
         now = actor.get_dist(batch).log_prob(batch["action"])
     (stored,) = [batch[name] for name in LOG_PROBS if name in batch.keys()]  # noqa: SIM118
@@ -95,7 +101,7 @@ def _critic_count(i: Inputs) -> list[float]:
 def _exploration_draw(i: Inputs) -> float:
     environments = int(i["environments"])
     explore = EGreedyModule(Categorical(int(i["actions"])), eps_init=i["epsilon"])
-    torch.manual_seed(shifted(int(i["seed"])))
+    torch.manual_seed(shift_seed(int(i["seed"])))
     mixed = []
     for _ in range(int(i["calls"])):
         greedy = torch.zeros(environments, dtype=torch.long)
@@ -106,7 +112,7 @@ def _exploration_draw(i: Inputs) -> float:
 
 def _hard_update_period(i: Inputs) -> Any:
     actor = policy(Numbers([0.0], [1.0]), box(-1.0, 1.0), TanhNormal)
-    loss = sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+    loss = make_sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
     updater = HardUpdate(loss, value_network_update_interval=int(i["interval"]))
     copies = []
     for step in range(1, int(i["steps"]) + 1):
@@ -127,11 +133,11 @@ def _autoreset(i: Inputs) -> list[float]:
         [lambda: Scripted(rewards=[1.0], terminated=ends)]
     )
     try:
-        environment = wrapped(vectorised)
+        environment = wrap_environment(vectorised)
     except RuntimeError:
         return [1.0, 0.0]
     buffer = TensorDictReplayBuffer(storage=LazyTensorStorage(steps))
-    buffer.extend(tiny_trainers.collect(environment, steps).reshape(-1))
+    buffer.extend(tiny_trainers.collect_batch(environment, steps).reshape(-1))
     return [0.0, float((buffer[:]["next", "reward"] == 0.0).double().mean())]
 
 

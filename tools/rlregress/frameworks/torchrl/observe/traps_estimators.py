@@ -13,7 +13,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     advantages,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, construct, ppo_loss
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, construct, make_ppo_loss
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
     Numbers,
@@ -24,7 +24,7 @@ from rlregress.frameworks.torchrl.known_networks import (
     v_network,
 )
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs
 
 
@@ -36,7 +36,7 @@ def _lambda_zero(i: Inputs) -> list[float]:
     try:
         estimated = estimator(batch)["advantage"].reshape(-1).tolist()
     except (IndexError, ValueError, ZeroDivisionError) as error:
-        if not raised_in(error, "torchrl.objectives.value"):
+        if not was_raised_in(error, "torchrl.objectives.value"):
             raise
         return [1.0] + [0.0] * len(i["rewards"])
     return [0.0, *estimated]
@@ -94,7 +94,7 @@ def _stored_values(i: Inputs) -> float:
 def _masked_normalisation(i: Inputs) -> list[float]:
     count = len(i["advantages"])
     actor = policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
-    loss = ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
+    loss = make_ppo_loss(actor, v_network(Constant(0.0)), normalize_advantage=True)
     zeros = torch.zeros(count, 1, dtype=torch.float64)
     batch = TensorDict({"observation": zeros, "action": zeros}, [count])
     # only the last sample has a ratio other than 1

@@ -22,15 +22,15 @@ from rlregress.frameworks.torchrl.api import (
     SamplerWithoutReplacement,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import ppo_loss, silent_trainer
+from rlregress.frameworks.torchrl.compat import make_ppo_loss, make_silent_trainer
 from rlregress.frameworks.torchrl.known_networks import Constant, box, policy, v_network
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import Driver
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
 from rlregress.frameworks.torchrl.quiet import Raw
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import loop
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.interface import Inputs, Unsupported
 from rlregress.probing.scripted import Scripted
 
@@ -43,7 +43,7 @@ def _truncated_flags(i: Inputs) -> Any:
     return trained.buffer[:]["next", "truncated"].double().numpy().reshape(-1)
 
 
-def _clipped(gradient: Any, switch: bool, bound: Any) -> list[float]:
+def _clip_gradient(gradient: Any, switch: bool, bound: Any) -> list[float]:
     """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
@@ -56,7 +56,7 @@ def _clipped(gradient: Any, switch: bool, bound: Any) -> list[float]:
 def _clip_switch(i: Inputs) -> list[float]:
     gradient = torch.as_tensor(i["gradient"])
     cases = ((True, None), (True, i["bound"]), (False, i["bound"]))
-    return [component for case in cases for component in _clipped(gradient, *case)]
+    return [component for case in cases for component in _clip_gradient(gradient, *case)]
 
 
 _CONFIGS = "torchrl.trainers.algorithms.configs"
@@ -120,7 +120,7 @@ def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
     updates = len(locations) // (epochs * minibatches)
     environment = Scripted(rewards=[1.0])
     actor = policy(_Scripted(locations), box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
-    loss = ppo_loss(
+    loss = make_ppo_loss(
         actor, v_network(Constant(0.0, dtype=tiny_trainers.SINGLE)), entropy_bonus=False
     )
 
@@ -132,9 +132,9 @@ def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
 
     actor_log_prob = torch.distributions.Normal(0.0, 1.0).log_prob(torch.zeros(()))
     steps = rows * updates
-    trainer = silent_trainer(
+    trainer = make_silent_trainer(
         PPOTrainer,
-        Collector(wrapped(environment), actor, frames_per_batch=rows, total_frames=steps),
+        Collector(wrap_environment(environment), actor, frames_per_batch=rows, total_frames=steps),
         loss,
         steps,
         logs_updates=True,
@@ -173,7 +173,7 @@ def _before_policy_update(i: Inputs) -> float:
     try:
         trained.run()
     except (IndexError, KeyError, NameError, ValueError) as error:
-        if not raised_in(error, "torchrl"):
+        if not was_raised_in(error, "torchrl"):
             raise
         return 1.0
     return 0.0

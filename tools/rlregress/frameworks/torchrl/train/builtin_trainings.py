@@ -74,7 +74,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 def _training(algorithm: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
-        settings = memory_sizes.sized(SETTINGS[algorithm])
+        settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
         steps = 3 * settings.get("rollout_steps", 60)
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)

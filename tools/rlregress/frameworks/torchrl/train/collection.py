@@ -17,11 +17,11 @@ from rlregress.frameworks.torchrl.api import (
     TransformedEnv,
     VecNorm,
 )
-from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, single_precision
+from rlregress.frameworks.torchrl.train.training import BUILDERS, Space, use_single_precision
 from rlregress.probing.interface import PLAIN, TrainingRequest, TrainingVariant, Transitions
 
 
-def _environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:
+def _make_environment(request: TrainingRequest, environments: int, around: TrainingVariant) -> Any:
     def make() -> Any:
         environment = GymWrapper(request.make_env(), device="cpu")
         if not around.running:
@@ -31,7 +31,7 @@ def _environment(request: TrainingRequest, environments: int, around: TrainingVa
             warnings.filterwarnings("ignore", category=FutureWarning)
             normalising = VecNorm(in_keys=["observation"])
         # within each environment, as where they are in processes of their own
-        return TransformedEnv(single_precision(environment), normalising)
+        return TransformedEnv(use_single_precision(environment), normalising)
 
     if around.autoreset:
         mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]
@@ -40,7 +40,7 @@ def _environment(request: TrainingRequest, environments: int, around: TrainingVa
         environment = GymWrapper(vectorised, device="cpu")
     else:
         environment = make() if environments == 1 else SerialEnv(environments, make)
-    environment = single_precision(environment)
+    environment = use_single_precision(environment)
     if around.statistics is None:
         return environment
     mean, deviation = (
@@ -52,7 +52,7 @@ def _environment(request: TrainingRequest, environments: int, around: TrainingVa
     return environment.append_transform(fixed)
 
 
-def trainer_and_loss(
+def make_trainer_and_loss(
     request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN
 ) -> tuple[Any, Any]:
     """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
@@ -60,9 +60,9 @@ def trainer_and_loss(
     np.random.seed(request.seed)
     settings = dict(request.hyperparameters)
     # the builders count the steps of all environments together
-    settings[_segment(request)] *= environments
+    settings[_name_segment_setting(request)] *= environments
 
-    environment = _environment(request, environments, around)
+    environment = _make_environment(request, environments, around)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         trainer, loss = BUILDERS[request.algorithm](
@@ -73,14 +73,14 @@ def trainer_and_loss(
     return trainer, loss
 
 
-def _segment(request: TrainingRequest) -> str:
+def _name_segment_setting(request: TrainingRequest) -> str:
     """The hyperparameter that says how many steps a segment has."""
     return "rollout_steps" if request.algorithm == "ppo" else "steps_per_collection"
 
 
 def transitions(request: TrainingRequest, environments: int) -> Transitions:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
-    trainer, _ = trainer_and_loss(request, environments)
+    trainer, _ = make_trainer_and_loss(request, environments)
     on_policy = request.algorithm == "ppo"
     stored: list[Any] = []
     if on_policy:
@@ -89,7 +89,7 @@ def transitions(request: TrainingRequest, environments: int) -> Transitions:
     if not on_policy:
         stored.append(trainer.replay_buffer[:].clone())
     # a batch is written environment by environment
-    steps = request.hyperparameters[_segment(request)]
+    steps = request.hyperparameters[_name_segment_setting(request)]
     rows: Any = torch.cat(stored).reshape(-1, environments, steps).transpose(1, 2)
     return Transitions(
         observations=rows["observation"].numpy(),

@@ -36,14 +36,14 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import (
-    action_spec,
+    add_gaussian_noise,
     construct,
-    deterministic,
-    silent_trainer,
-    with_gaussian_noise,
+    find_action_spec,
+    find_deterministic_type,
+    make_silent_trainer,
 )
-from rlregress.probing.heads import Heads, prepare
-from rlregress.probing.layers import last_linear
+from rlregress.probing.heads import Heads, prepare_heads
+from rlregress.probing.layers import last_linear_layer
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class _Scaled(nn.Module):
         return pictures.float() / 255.0
 
 
-def _network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
+def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: int) -> nn.Module:
     if len(shape) == 3:
         # Mnih et al. 2015, as the other frameworks have it
         features = ConvNet(
@@ -91,10 +91,10 @@ def _network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: int) 
                 activation_class=nn.ReLU,
             ),
         )
-    return perceptron(settings, shape[-1], outputs)
+    return make_perceptron(settings, shape[-1], outputs)
 
 
-def perceptron(
+def make_perceptron(
     settings: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
 ) -> Any:
     """A multilayer perceptron of the hidden sizes that are given."""
@@ -106,20 +106,20 @@ def perceptron(
     )
 
 
-def buffer_of(settings: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
+def make_buffer(settings: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
     """A replay buffer, of another class where its draws are watched."""
     return kind(
         storage=LazyTensorStorage(settings["replay_size"]), batch_size=settings["minibatch_size"]
     )
 
 
-def _dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
-    spec = action_spec(environment)
+def _make_dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
+    spec = find_action_spec(environment)
     shape = environment.observation_spec["observation"].shape
-    network = _network(settings, tuple(shape), spec.shape[-1])
-    head = last_linear(network)
+    network = _make_network(settings, tuple(shape), spec.shape[-1])
+    head = last_linear_layer(network)
     # the target network is a copy that the loss has yet to make
-    prepare(request, lambda: Heads(head, values=[head]))
+    prepare_heads(request, lambda: Heads(head, values=[head]))
     actor = QValueActor(network, in_keys=["observation"], spec=spec)
     greedy = EGreedyModule(
         spec=spec,
@@ -136,20 +136,22 @@ def _dqn(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     return Parts(DQNTrainer, acting, loss, updater, {"greedy_module": greedy})
 
 
-def _ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
-    spec = action_spec(environment)
+def _make_ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
+    spec = find_action_spec(environment)
     inputs = environment.observation_spec["observation"].shape[-1]
-    network = perceptron(settings, inputs, spec.shape[-1])
+    network = make_perceptron(settings, inputs, spec.shape[-1])
     parts = (
         TensorDictModule(network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
     )
     actor = TensorDictSequential(*parts)
     critic = ValueOperator(
-        perceptron(settings, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
+        make_perceptron(settings, inputs + spec.shape[-1], 1), in_keys=["observation", "action"]
     )
-    prepare(request, lambda: Heads(last_linear(network), values=[last_linear(critic)]))
-    _, noise = with_gaussian_noise(
+    prepare_heads(
+        request, lambda: Heads(last_linear_layer(network), values=[last_linear_layer(critic)])
+    )
+    _, noise = add_gaussian_noise(
         actor, spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"]
     )
     loss = DDPGLoss(actor, critic)
@@ -158,10 +160,10 @@ def _ddpg(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     return Parts(DDPGTrainer, TensorDictSequential(*parts, noise), loss, updater, {})
 
 
-_PARTS = {"dqn": _dqn, "ddpg": _ddpg}
+_PARTS = {"dqn": _make_dqn, "ddpg": _make_ddpg}
 
 
-def parts_of(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
+def make_parts(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
     """Networks, loss and exploration of the algorithm of a request.
 
     Raises:
@@ -172,7 +174,7 @@ def parts_of(request: Any, environment: Any, settings: Mapping[str, Any]) -> Par
     return parts
 
 
-def trainer_of(
+def make_trainer(
     request: Any,
     environment: Any,
     settings: Mapping[str, Any],
@@ -194,14 +196,14 @@ def trainer_of(
         total_frames=request.total_steps,
         init_random_frames=settings["learning_starts"],
     )
-    return silent_trainer(
+    return make_silent_trainer(
         parts.kind,
         collector,
         parts.loss,
         request.total_steps,
         optim_steps_per_batch=settings["updates_per_collection"],
         optimizer=torch.optim.Adam(parts.loss.parameters(), lr=settings["learning_rate"]),
-        replay_buffer=buffer_of(settings, buffer),
+        replay_buffer=make_buffer(settings, buffer),
         target_net_updater=parts.updater,
         **parts.options,
         **options,
@@ -213,7 +215,7 @@ def is_of_dqn_or_ddpg(loss: Any) -> bool:
     return hasattr(loss, "value_network_params") and not hasattr(loss, "qvalue_network_params")
 
 
-def _acted(loss: Any, observations: np.ndarray) -> Any:
+def _choose_actions(loss: Any, observations: np.ndarray) -> Any:
     tensor = torch.as_tensor(np.asarray(observations))
     if tensor.dtype is torch.float64:
         tensor = tensor.float()
@@ -224,12 +226,12 @@ def _acted(loss: Any, observations: np.ndarray) -> Any:
         return network(batch)
 
 
-def policy_of(loss: Any) -> Any:
+def make_policy(loss: Any) -> Any:
     """Observations -> the greedy or deterministic actions."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad(), set_exploration_type(deterministic()):
-            actions = _acted(loss, observations)["action"]
+        with torch.no_grad(), set_exploration_type(find_deterministic_type()):
+            actions = _choose_actions(loss, observations)["action"]
         # one of several is a one in its place
         one_of_several = not hasattr(loss, "actor_network")
         return actions.to(torch.int64).argmax(-1).numpy() if one_of_several else actions.numpy()
@@ -237,12 +239,12 @@ def policy_of(loss: Any) -> Any:
     return policy
 
 
-def value_of(loss: Any) -> Any:
+def make_value_function(loss: Any) -> Any:
     """Return a function of observations: the value of the policy's actions there."""
 
     def value(observations: np.ndarray) -> np.ndarray:
-        with torch.no_grad(), set_exploration_type(deterministic()):
-            acted = _acted(loss, observations)
+        with torch.no_grad(), set_exploration_type(find_deterministic_type()):
+            acted = _choose_actions(loss, observations)
             if not hasattr(loss, "actor_network"):
                 return acted["chosen_action_value"].numpy().reshape(-1)
             with loss.value_network_params.to_module(loss.value_network):

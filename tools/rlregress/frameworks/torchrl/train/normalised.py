@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from rlregress.frameworks.torchrl.api import SerialEnv
-from rlregress.frameworks.torchrl.train.collection import trainer_and_loss
-from rlregress.frameworks.torchrl.train.training import policy_of
+from rlregress.frameworks.torchrl.train.collection import make_trainer_and_loss
+from rlregress.frameworks.torchrl.train.training import make_policy
 from rlregress.probing.interface import RunningStatistics, TrainingRequest, TrainingVariant
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 
 _RUNNING = TrainingVariant(running=True)
 
@@ -21,33 +21,35 @@ def running_statistics(request: TrainingRequest, environments: int) -> RunningSt
     """Train with the framework's trainer, roll out in the mode of evaluation, load its state."""
     # a collector that has handed out its last batch has closed its environments
     longer = replace(request, total_steps=2 * request.total_steps)
-    trainer, loss = trainer_and_loss(longer, environments, _RUNNING)
+    trainer, loss = make_trainer_and_loss(longer, environments, _RUNNING)
     statistics: dict[str, Any] = {}
 
-    def look() -> None:
+    def note_statistics() -> None:
         if trainer.collected_frames >= request.total_steps:
-            statistics["trained"] = _statistics_of(trainer)
-            request.on_checkpoint(trainer.collected_frames, policy_of(loss))
+            statistics["trained"] = _read_statistics(trainer)
+            request.on_checkpoint(trainer.collected_frames, make_policy(loss))
             statistics["state"] = copy.deepcopy(trainer.state_dict())
-            statistics["evaluated"] = _evaluated(trainer)
+            statistics["evaluated"] = _evaluate_policy(trainer)
             trainer.request_stop()
 
-    trainer.register_op("post_steps", look)
+    trainer.register_op("post_steps", note_statistics)
     trainer.train()
-    with isolated():
-        frozen, _ = trainer_and_loss(request, environments, _RUNNING)
+    with isolate_generators():
+        frozen, _ = make_trainer_and_loss(request, environments, _RUNNING)
         frozen.load_state_dict(statistics["state"])
-    return RunningStatistics(statistics["trained"], statistics["evaluated"], _statistics_of(frozen))
+    return RunningStatistics(
+        statistics["trained"], statistics["evaluated"], _read_statistics(frozen)
+    )
 
 
-def _environments(trainer: Any) -> list[Any]:
+def _list_environments(trainer: Any) -> list[Any]:
     environment = trainer.collector.env
     return list(environment._envs) if isinstance(environment, SerialEnv) else [environment]
 
 
-def _statistics_of(trainer: Any) -> np.ndarray:
+def _read_statistics(trainer: Any) -> np.ndarray:
     sets = []
-    for environment in _environments(trainer):
+    for environment in _list_environments(trainer):
         transform = environment.transform
         # alone, or behind the one that makes observations single precision
         normalising = transform if hasattr(transform, "loc") else transform[-1]
@@ -55,8 +57,8 @@ def _statistics_of(trainer: Any) -> np.ndarray:
     return np.array([[part.numpy().copy() for part in values] for values in sets])
 
 
-def _evaluated(trainer: Any) -> np.ndarray:
-    for environment in _environments(trainer):
+def _evaluate_policy(trainer: Any) -> np.ndarray:
+    for environment in _list_environments(trainer):
         environment.eval()
         environment.rollout(8)
-    return _statistics_of(trainer)
+    return _read_statistics(trainer)

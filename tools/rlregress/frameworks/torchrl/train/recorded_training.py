@@ -32,7 +32,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.frameworks.torchrl.train.trace_environments import Environments, transform
 from rlregress.frameworks.torchrl.train.trace_networks import Networks
 from rlregress.probing.capabilities import check_arguments
@@ -113,7 +113,9 @@ class _Loop:
         """Let the loss estimate values as the training names it."""
         if not self.estimator:
             return
-        kind = getattr(library("torchrl.objectives", "ValueEstimators"), self.estimator, None)
+        kind = getattr(
+            find_in_library("torchrl.objectives", "ValueEstimators"), self.estimator, None
+        )
         if kind is None:
             raise Unsupported(f"this version has no value estimator {self.estimator}")
         decay = {"lmbda": 0.95} if self.estimator in ("GAE", "TDLambda") else {}
@@ -160,11 +162,14 @@ class _Loop:
     def between(self, policy: Any, number: int) -> None:
         """An evaluation between two batches, if there is one."""
         if "callback" in self.evaluations and number == 1:
-            self._roll_out(policy, compat.deterministic())
+            self._roll_out(policy, compat.find_deterministic_type())
 
     def evaluate(self, policy: Any) -> None:
         """A rollout for each kind of evaluation that is asked for."""
-        kinds = {"deterministic": compat.deterministic(), "stochastic": ExplorationType.RANDOM}
+        kinds = {
+            "deterministic": compat.find_deterministic_type(),
+            "stochastic": ExplorationType.RANDOM,
+        }
         for kind in self.evaluations:
             if kind in kinds:
                 self._roll_out(policy, kinds[kind])
@@ -198,8 +203,8 @@ class OnPolicy(_Loop):
         self.actor = self.networks.stochastic(distribution)
         self.masked, self.epochs = masked, epochs
         value = self.networks.value()
-        kind = library("torchrl.objectives", loss)
-        self.loss = kind(self.actor, value, **compat.options(kind, **arguments))
+        kind = find_in_library("torchrl.objectives", loss)
+        self.loss = kind(self.actor, value, **compat.name_options(kind, **arguments))
         self.set_estimator()
         self.adam = self.optimizer(self.loss.parameters())
 
@@ -266,7 +271,7 @@ def correlated(deviation: float) -> Exploration:
     """Noise with a state, which begins anew with each episode."""
 
     def explore(loop: _Loop) -> Any:
-        process = library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
+        process = find_in_library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
         noise = process(
             spec=loop.networks.spec, eps_init=1.0, eps_end=0.1, annealing_num_steps=80,
             sigma=deviation,
@@ -332,7 +337,7 @@ class OffPolicy(_Loop):
         self._make_loss(loss, arguments, distribution, state_value)
         self.set_estimator()
         self._make_buffer(without_replacement)
-        multi_step = library("torchrl.data", "MultiStep") if n_steps else None
+        multi_step = find_in_library("torchrl.data", "MultiStep") if n_steps else None
         self.several = multi_step(gamma=0.9, n_steps=n_steps) if multi_step else None
         self.exploration = exploration(self) if exploration is not None else None
         self.acting = self.actor
@@ -349,7 +354,7 @@ class OffPolicy(_Loop):
     def _make_loss(
         self, name: str, arguments: Mapping[str, Any], distribution: str, state_value: bool
     ) -> None:
-        networks, kind = self.networks, library("torchrl.objectives", name)
+        networks, kind = self.networks, find_in_library("torchrl.objectives", name)
         critics: list[Any] = []
         parts: dict[str, Any]
         if name.endswith("DQNLoss"):
@@ -370,20 +375,22 @@ class OffPolicy(_Loop):
             self.actor = networks.deterministic(distribution)
             parts = {"delay_value": True} if name == "DDPGLoss" else {"action_spec": networks.spec}
             critics = [networks.action_value()]
-        self.loss = kind(self.actor, *critics, **parts, **compat.options(kind, **arguments))
+        self.loss = kind(self.actor, *critics, **parts, **compat.name_options(kind, **arguments))
 
     def _make_buffer(self, without_replacement: bool) -> None:
         # 50 rows: the buffer is full after half of the training
         size, options = 50, dict[str, Any]()
         if self.slices:
-            options["sampler"] = library(_SAMPLERS, "SliceSampler")(
+            options["sampler"] = find_in_library(_SAMPLERS, "SliceSampler")(
                 slice_len=self.slices, traj_key=("collector", "traj_ids"), strict_length=True
             )
         elif without_replacement:
             options["sampler"] = SamplerWithoutReplacement()
         if self.prioritised:
             try:
-                options["sampler"] = library(_SAMPLERS, "PrioritizedSampler")(size, 0.7, 0.5)
+                options["sampler"] = find_in_library(_SAMPLERS, "PrioritizedSampler")(
+                    size, 0.7, 0.5
+                )
             except (ImportError, NameError, RuntimeError, AttributeError, TypeError) as error:
                 # built on the library's compiled part, which may not fit the installed torch
                 raise Unsupported(f"its prioritised sampler cannot be made here: {error}") from None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 
-from rlregress.frameworks.torchrl.train.training import new, trained
+from rlregress.frameworks.torchrl.train.training import make_trained, make_training
 from rlregress.probing.interface import Trained, TrainingRequest, Unsupported
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
@@ -17,7 +17,7 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
     """
     if not restored:
         raise Unsupported("the train method of a trainer shuts its collector down, and ends there")
-    first = new(request)
+    first = make_training(request)
     state = {}
 
     def stop() -> None:
@@ -26,11 +26,11 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
             first.trainer.request_stop()
 
     first.trainer.register_op("post_steps", stop)
-    first.serves(request)
+    first.serve_checkpoints(request)
     first.trainer.train()
-    with isolated():
-        second = new(request)
+    with isolate_generators():
+        second = make_training(request)
         second.trainer.load_state_dict(state)
-    second.serves(request)
+    second.serve_checkpoints(request)
     second.trainer.train()
-    return trained(second)
+    return make_trained(second)

@@ -9,22 +9,22 @@ from typing import Any
 import torch
 
 from rlregress.frameworks.torchrl.compat import LOG_PROBS
-from rlregress.frameworks.torchrl.train.collection import trainer_and_loss
+from rlregress.frameworks.torchrl.train.collection import make_trainer_and_loss
 from rlregress.probing.interface import Minibatch, TrainingRequest, TrainingVariant
-from rlregress.probing.samples import array, noted_targets
+from rlregress.probing.samples import as_array, note_targets
 
 
 def minibatches(
     request: TrainingRequest, environments: int, around: TrainingVariant
 ) -> Sequence[Minibatch]:
     """Train with the framework's trainer; more than one environment are in a ``SerialEnv``."""
-    trainer, loss = trainer_and_loss(request, environments, around)
+    trainer, loss = make_trainer_and_loss(request, environments, around)
     read: list[Minibatch] = []
 
     def note(batch: Any) -> None:
         fields = {
             "observations": batch["observation"],
-            "actions": _numbers(batch["action"]),
+            "actions": _as_choices(batch["action"]),
             "next_observations": batch["next", "observation"],
             "rewards": batch["next", "reward"].reshape(-1),
             "done": batch["next", "done"].reshape(-1),
@@ -34,16 +34,16 @@ def minibatches(
             fields["discounts"] = batch["gamma"].reshape(-1)
         if request.algorithm == "ppo":
             fields.update(_read_policy_and_values(batch, loss))
-        read.append(Minibatch(**{name: array(tensor) for name, tensor in fields.items()}))
+        read.append(Minibatch(**{name: as_array(tensor) for name, tensor in fields.items()}))
 
     # the operations run in the order of their registration: this one after the sampling
     trainer.register_op("process_optim_batch", note)
-    with nullcontext() if request.algorithm == "ppo" else noted_targets(read):
+    with nullcontext() if request.algorithm == "ppo" else note_targets(read):
         trainer.train()
     return read
 
 
-def _numbers(actions: torch.Tensor) -> torch.Tensor:
+def _as_choices(actions: torch.Tensor) -> torch.Tensor:
     """One of several actions is stored as a one in its place."""
     is_number = actions.is_floating_point()
     return actions if is_number else actions.long().argmax(-1, keepdim=True).float()

@@ -6,21 +6,28 @@ import warnings
 from typing import Any
 
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDictReplayBuffer
-from rlregress.frameworks.torchrl.train.dqn_ddpg import parts_of, policy_of, trainer_of, value_of
-from rlregress.frameworks.torchrl.train.training import single_precision
+from rlregress.frameworks.torchrl.train.dqn_ddpg import (
+    make_parts,
+    make_policy,
+    make_trainer,
+    make_value_function,
+)
+from rlregress.frameworks.torchrl.train.training import use_single_precision
 from rlregress.probing.interface import Trained
-from rlregress.probing.isolation import isolated
+from rlregress.probing.isolation import isolate_generators
 from rlregress.probing.random_generators import seed_generators
 from rlregress.probing.seeded_training import (
     SeededTraining,
     Stream,
-    arrays,
+    as_arrays,
     make_buffer_drawing_from,
 )
 
 
-def _trained(loss: Any, steps: int) -> Trained:
-    return Trained(policy_of(loss), value_of(loss), arrays(loss.state_dict()), steps)
+def _make_trained(loss: Any, steps: int) -> Trained:
+    return Trained(
+        make_policy(loss), make_value_function(loss), as_arrays(loss.state_dict()), steps
+    )
 
 
 def train_seeded(request: SeededTraining) -> Trained:
@@ -30,24 +37,24 @@ def train_seeded(request: SeededTraining) -> Trained:
         Unsupported: the installed version has no such trainer.
     """
     settings, seeds = request.hyperparameters, request.seeds
-    environment = single_precision(GymWrapper(request.make_env(False), device="cpu"))
+    environment = use_single_precision(GymWrapper(request.make_env(False), device="cpu"))
     look = request.watch()
-    with isolated(), warnings.catch_warnings():
+    with isolate_generators(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         with Stream(seeds.initialisation).drawn():
-            parts = parts_of(request, environment, settings)
+            parts = make_parts(request, environment, settings)
         seed_generators(seeds.exploration)
         environment.set_seed(seeds.environment)
         buffer = make_buffer_drawing_from(TensorDictReplayBuffer, Stream(seeds.sampling))
-        trainer = trainer_of(request, environment, settings, parts, buffer)
+        trainer = make_trainer(request, environment, settings, parts, buffer)
 
         def after_batch() -> None:
             done = trainer.collected_frames
-            look(done, lambda: _trained(parts.loss, done))
+            look(done, lambda: _make_trained(parts.loss, done))
 
         trainer.register_op("post_steps", after_batch)
         trainer.train()
-    return _trained(parts.loss, trainer.collected_frames)
+    return _make_trained(parts.loss, trainer.collected_frames)
 
 
 def sources_of_chance() -> dict[str, str]:

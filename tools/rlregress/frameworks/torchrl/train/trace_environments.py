@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from rlregress.frameworks.torchrl.api import Compose, GymWrapper, SerialEnv, TransformedEnv
-from rlregress.frameworks.torchrl.compat import library
+from rlregress.frameworks.torchrl.compat import find_in_library
 from rlregress.probing.trace_trainings import Late
 
 _OBSERVATION = ["observation"]
@@ -20,7 +20,7 @@ def transform(kind: str, **options: Any) -> Late:
     """A transform by the name of its class."""
 
     def make() -> Any:
-        return library("torchrl.envs", kind)(**options)
+        return find_in_library("torchrl.envs", kind)(**options)
 
     return Late(make)
 

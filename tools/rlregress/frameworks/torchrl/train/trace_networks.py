@@ -18,7 +18,7 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     ValueOperator,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, library, options
+from rlregress.frameworks.torchrl.compat import find_action_spec, find_in_library, name_options
 
 _SIZES = [16, 16]
 
@@ -35,7 +35,7 @@ class Networks:
         self.shape = environment.observation_spec["observation"].shape[
             len(environment.batch_size) :
         ]
-        self.spec = action_spec(environment)
+        self.spec = find_action_spec(environment)
         self.actions = int(self.spec.shape[-1])
         self.discrete = hasattr(self.spec.space, "n")
         self._atoms, self._dueling = atoms, dueling
@@ -59,7 +59,7 @@ class Networks:
         channels = int(self.shape[0])
         cells, kernels, strides = [4, 4], [8, 4], [4, 2]
         if self._dueling:
-            dueling = library("torchrl.modules", "DuelingCnnDQNet")
+            dueling = find_in_library("torchrl.modules", "DuelingCnnDQNet")
             convolutions = {
                 "in_features": channels, "num_cells": cells, "kernel_sizes": kernels,
                 "strides": strides, "depth": 2,
@@ -83,7 +83,7 @@ class Networks:
         """An actor that samples."""
         if self.discrete:
             logits = TensorDictModule(self.network(self.actions), ["observation"], ["logits"])
-            kind = library("torchrl.modules", "OneHotCategorical")
+            kind = find_in_library("torchrl.modules", "OneHotCategorical")
             return ProbabilisticActor(
                 logits,
                 in_keys=["logits"],
@@ -91,7 +91,7 @@ class Networks:
                 distribution_class=kind,
                 return_log_prob=True,
             )
-        kind = library("torchrl.modules", distribution)
+        kind = find_in_library("torchrl.modules", distribution)
         return ProbabilisticActor(
             TensorDictModule(
                 nn.Sequential(self.network(2 * self.actions), NormalParamExtractor()),
@@ -109,7 +109,7 @@ class Networks:
         """An actor without chance, through a squashing module or a distribution of one point."""
         network = TensorDictModule(self.network(self.actions), ["observation"], ["param"])
         if distribution:
-            kind = library("torchrl.modules", distribution)
+            kind = find_in_library("torchrl.modules", distribution)
             return ProbabilisticActor(
                 network,
                 in_keys=["param"],
@@ -121,12 +121,12 @@ class Networks:
         return TensorDictSequential(network, squashed)
 
     def _bounds(self, kind: Any) -> dict[str, Any]:
-        return options(kind, low=self.spec.space.low, high=self.spec.space.high)
+        return name_options(kind, low=self.spec.space.low, high=self.spec.space.high)
 
     def choices(self) -> Any:
         """Action values of every choice, with the greedy choice."""
         if self._atoms > 1:
-            kind = library("torchrl.modules", "DistributionalQValueActor")
+            kind = find_in_library("torchrl.modules", "DistributionalQValueActor")
             network = nn.Sequential(
                 self.network(self.actions * self._atoms),
                 nn.Unflatten(-1, (self._atoms, self.actions)),

@@ -44,34 +44,34 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import (
-    action_spec,
-    deterministic,
-    options,
-    ppo_loss,
-    sac_loss,
-    silent_trainer,
-    td3_loss,
-    with_gaussian_noise,
+    add_gaussian_noise,
+    find_action_spec,
+    find_deterministic_type,
+    make_ppo_loss,
+    make_sac_loss,
+    make_silent_trainer,
+    make_td3_loss,
+    name_options,
 )
 from rlregress.frameworks.torchrl.train import dqn_ddpg
 from rlregress.frameworks.torchrl.train.dqn_ddpg import (
-    buffer_of,
     is_of_dqn_or_ddpg,
-    parts_of,
-    perceptron,
-    trainer_of,
-    value_of,
+    make_buffer,
+    make_parts,
+    make_perceptron,
+    make_trainer,
+    make_value_function,
 )
 from rlregress.probing.heads import (
     Heads,
-    constant_deviation,
-    constant_parameter,
-    normal_draws,
-    prepare,
+    fix_normal_draws,
+    make_deviation_setter,
+    make_parameter_setter,
+    prepare_heads,
 )
-from rlregress.probing.hyperparameter_mapping import refuse, without_fixed
+from rlregress.probing.hyperparameter_mapping import drop_fixed, refuse_hyperparameters
 from rlregress.probing.interface import Passing, Policy, Trained, TrainingRequest
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 
 #: ``duplicate_critic`` is of trainings that are traced, not of stored runs.
 _OPTIONAL = {"duplicate_critic", "anneal_learning_rate"}
@@ -113,13 +113,13 @@ _KEYS = {
 }  # fmt: skip
 
 
-def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
+def check_hyperparameters(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings that this module's builders read, from a hyperparameter set.
 
     Raises:
         UserError: the trainers cannot be set to it.
     """
-    settings, reasons = without_fixed(_FIXED, algorithm, hyperparameters)
+    settings, reasons = drop_fixed(_FIXED, algorithm, hyperparameters)
     if algorithm == "sac":
         # it is of no effect where the temperature is tuned, as it is here
         settings.pop("fixed_temperature", None)
@@ -139,7 +139,7 @@ def checked(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any
         reasons.append(f"it has no {', '.join(unknown)}")
     if missing:
         reasons.append(f"it needs {', '.join(missing)}")
-    refuse(f"TorchRL's {algorithm.upper()}Trainer", reasons)
+    refuse_hyperparameters(f"TorchRL's {algorithm.upper()}Trainer", reasons)
     return settings
 
 
@@ -148,7 +148,7 @@ class Space:
 
     def __init__(self, environment) -> None:
         self.observations = environment.observation_spec["observation"].shape[-1]
-        self.spec = action_spec(environment)
+        self.spec = find_action_spec(environment)
         self.actions = self.spec.shape[-1]
 
     @property
@@ -157,19 +157,19 @@ class Space:
         return {"low": self.spec.space.low, "high": self.spec.space.high}
 
 
-def _tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
+def _make_tanh_normal_actor(network: nn.Module, space: Space, return_log_prob: bool):
     return ProbabilisticActor(
         TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
         in_keys=["loc", "scale"],
         spec=space.spec,
         distribution_class=TanhNormal,
-        distribution_kwargs=options(TanhNormal, **space.bounds, tanh_loc=False),
+        distribution_kwargs=name_options(TanhNormal, **space.bounds, tanh_loc=False),
         default_interaction_type=ExplorationType.RANDOM,
         return_log_prob=return_log_prob,
     )
 
 
-def _orthogonal(network: nn.Module, gain: float) -> nn.Module:
+def _initialise_orthogonally(network: nn.Module, gain: float) -> nn.Module:
     for layer in network.modules():
         if isinstance(layer, nn.Linear):
             nn.init.orthogonal_(layer.weight, gain)
@@ -177,12 +177,12 @@ def _orthogonal(network: nn.Module, gain: float) -> nn.Module:
     return network
 
 
-def _q_networks(space: Space, settings: Mapping[str, Any]):
+def _make_q_networks(space: Space, settings: Mapping[str, Any]):
     # a list keeps the initial weights; one module is duplicated with resampled weights, which
     # versions before 0.14.0 know alone where targets are delayed
     networks = [
         ValueOperator(
-            perceptron(settings, space.observations + space.actions, 1),
+            make_perceptron(settings, space.observations + space.actions, 1),
             in_keys=["observation", "action"],
         )
         for _ in range(1 if settings.get("duplicate_critic") else 2)
@@ -190,13 +190,13 @@ def _q_networks(space: Space, settings: Mapping[str, Any]):
     return networks[0] if settings.get("duplicate_critic") else networks
 
 
-def _outputs_of(critics) -> list[Any]:
+def _list_output_layers(critics) -> list[Any]:
     """The output layers, of which the target networks are copies that a loss has yet to make."""
     networks = critics if isinstance(critics, list) else [critics]
-    return [last_linear(network) for network in networks]
+    return [last_linear_layer(network) for network in networks]
 
 
-def _collector(environment, policy, steps_per_batch, request, learning_starts):
+def _make_collector(environment, policy, steps_per_batch, request, learning_starts):
     # a collector resets its environment when it is made, before a trainer can seed it
     environment.set_seed(request.seed)
     return Collector(
@@ -208,24 +208,26 @@ def _collector(environment, policy, steps_per_batch, request, learning_starts):
     )
 
 
-def _ppo(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
-    policy_network = _orthogonal(
-        perceptron(settings, space.observations, space.actions, nn.Tanh),
+def _make_ppo(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
+    policy_network = _initialise_orthogonally(
+        make_perceptron(settings, space.observations, space.actions, nn.Tanh),
         settings["policy_gain"],
     )
     deviation = AddStateIndependentNormalScale(space.actions)
-    actor = _tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
-    value_network = _orthogonal(
-        perceptron(settings, space.observations, 1, nn.Tanh), settings["value_gain"]
+    actor = _make_tanh_normal_actor(nn.Sequential(policy_network, deviation), space, True)
+    value_network = _initialise_orthogonally(
+        make_perceptron(settings, space.observations, 1, nn.Tanh), settings["value_gain"]
     )
 
     def heads() -> Heads:
-        set_deviation = constant_parameter(deviation.state_independent_scale, torch.log)
-        return Heads(last_linear(policy_network), set_deviation, [last_linear(value_network)])
+        set_deviation = make_parameter_setter(deviation.state_independent_scale, torch.log)
+        return Heads(
+            last_linear_layer(policy_network), set_deviation, [last_linear_layer(value_network)]
+        )
 
-    prepare(request, heads)
+    prepare_heads(request, heads)
     critic = ValueOperator(value_network, in_keys=["observation"])
-    loss = ppo_loss(
+    loss = make_ppo_loss(
         actor,
         critic,
         clip_epsilon=settings["clip_range"],
@@ -238,9 +240,9 @@ def _ppo(request: TrainingRequest, environment, space: Space, settings: Mapping[
     optimizer = torch.optim.Adam(
         loss.parameters(), lr=settings["learning_rate"], eps=settings["adam_epsilon"]
     )
-    trainer = silent_trainer(
+    trainer = make_silent_trainer(
         PPOTrainer,
-        _collector(environment, actor, settings["rollout_steps"], request, 0),
+        _make_collector(environment, actor, settings["rollout_steps"], request, 0),
         loss,
         request.total_steps,
         seed=request.seed,
@@ -269,17 +271,17 @@ def _inverse_of_softplus(deviation: torch.Tensor) -> torch.Tensor:
     return (torch.log(torch.expm1(numbers)) - math.log(math.expm1(0.99))).float()
 
 
-def _sac(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
+def _make_sac(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
     network = nn.Sequential(
-        perceptron(settings, space.observations, 2 * space.actions),
+        make_perceptron(settings, space.observations, 2 * space.actions),
         NormalParamExtractor(),
     )
-    layer = last_linear(network)
-    set_deviation = constant_deviation(layer, slice(space.actions, None), _inverse_of_softplus)
-    actor = _tanh_normal_actor(network, space, False)
-    critics = _q_networks(space, settings)
-    prepare(request, lambda: Heads(layer, set_deviation, _outputs_of(critics)))
-    loss = sac_loss(
+    layer = last_linear_layer(network)
+    set_deviation = make_deviation_setter(layer, slice(space.actions, None), _inverse_of_softplus)
+    actor = _make_tanh_normal_actor(network, space, False)
+    critics = _make_q_networks(space, settings)
+    prepare_heads(request, lambda: Heads(layer, set_deviation, _list_output_layers(critics)))
+    loss = make_sac_loss(
         actor,
         critics,
         loss_function=settings["critic_loss"],
@@ -287,10 +289,10 @@ def _sac(request: TrainingRequest, environment, space: Space, settings: Mapping[
         target_entropy=settings["target_entropy"],
     )
     loss.make_value_estimator(gamma=settings["discount"])
-    collector = _collector(
+    collector = _make_collector(
         environment, actor, settings["steps_per_collection"], request, settings["learning_starts"]
     )
-    trainer = silent_trainer(
+    trainer = make_silent_trainer(
         SACTrainer,
         collector,
         loss,
@@ -300,21 +302,24 @@ def _sac(request: TrainingRequest, environment, space: Space, settings: Mapping[
         optimizer=torch.optim.Adam(
             loss.parameters(), lr=settings["learning_rate"], eps=settings["adam_epsilon"]
         ),
-        replay_buffer=buffer_of(settings),
+        replay_buffer=make_buffer(settings),
         target_net_updater=SoftUpdate(loss, tau=settings["polyak_coefficient"]),
     )
     return trainer, loss
 
 
-def _td3(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
-    policy_network = perceptron(settings, space.observations, space.actions)
+def _make_td3(request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]):
+    policy_network = make_perceptron(settings, space.observations, space.actions)
     actor = TensorDictSequential(
         TensorDictModule(policy_network, in_keys=["observation"], out_keys=["param"]),
         TanhModule(in_keys=["param"], out_keys=["action"], **space.bounds),
     )
-    critics = _q_networks(space, settings)
-    prepare(request, lambda: Heads(last_linear(policy_network), values=_outputs_of(critics)))
-    loss = td3_loss(
+    critics = _make_q_networks(space, settings)
+    prepare_heads(
+        request,
+        lambda: Heads(last_linear_layer(policy_network), values=_list_output_layers(critics)),
+    )
+    loss = make_td3_loss(
         actor,
         critics,
         action_spec=space.spec,
@@ -323,10 +328,10 @@ def _td3(request: TrainingRequest, environment, space: Space, settings: Mapping[
         loss_function=settings["critic_loss"],
     )
     loss.make_value_estimator(gamma=settings["discount"])
-    exploring, exploration = with_gaussian_noise(
+    exploring, exploration = add_gaussian_noise(
         actor, space.spec, sigma_init=1.0, sigma_end=1.0, std=settings["exploration_noise"] or 0.0
     )
-    collector = _collector(
+    collector = _make_collector(
         environment,
         exploring,
         settings["steps_per_collection"],
@@ -340,7 +345,7 @@ def _td3(request: TrainingRequest, environment, space: Space, settings: Mapping[
             parameters, lr=settings["learning_rate"], eps=settings["adam_epsilon"]
         )
 
-    trainer = silent_trainer(
+    trainer = make_silent_trainer(
         TD3Trainer,
         collector,
         loss,
@@ -352,43 +357,43 @@ def _td3(request: TrainingRequest, environment, space: Space, settings: Mapping[
             adam("qvalue_network_params"),
             policy_update_delay=settings["policy_delay"],
         ),
-        replay_buffer=buffer_of(settings),
+        replay_buffer=make_buffer(settings),
         target_net_updater=SoftUpdate(loss, tau=settings["polyak_coefficient"]),
         exploration_module=exploration,
     )
     return trainer, loss
 
 
-def _behavior_only(
+def _make_dqn_or_ddpg(
     request: TrainingRequest, environment, space: Space, settings: Mapping[str, Any]
 ):
     del space
     environment.set_seed(request.seed)
-    parts = parts_of(request, environment, settings)
-    trainer = trainer_of(request, environment, settings, parts, seed=request.seed)
+    parts = make_parts(request, environment, settings)
+    trainer = make_trainer(request, environment, settings, parts, seed=request.seed)
     return trainer, parts.loss
 
 
 BUILDERS = {
-    "ppo": _ppo,
-    "sac": _sac,
-    "td3": _td3,
-    "dqn": _behavior_only,
-    "ddpg": _behavior_only,
+    "ppo": _make_ppo,
+    "sac": _make_sac,
+    "td3": _make_td3,
+    "dqn": _make_dqn_or_ddpg,
+    "ddpg": _make_dqn_or_ddpg,
 }
 
 
-def policy_of(loss) -> Policy:
+def make_policy(loss) -> Policy:
     """The deterministic policy of a loss."""
     if is_of_dqn_or_ddpg(loss):
-        return dqn_ddpg.policy_of(loss)
+        return dqn_ddpg.make_policy(loss)
 
     def policy(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
         parameters = loss.actor_network_params.to_module(loss.actor_network)
-        with torch.no_grad(), set_exploration_type(deterministic()), parameters:
+        with torch.no_grad(), set_exploration_type(find_deterministic_type()), parameters:
             return loss.actor_network(batch)["action"].numpy()
 
     return policy
@@ -399,7 +404,7 @@ def _make_draw(loss):
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
-        with loss.actor_network_params.to_module(loss.actor_network), normal_draws(numbers):
+        with loss.actor_network_params.to_module(loss.actor_network), fix_normal_draws(numbers):
             if not hasattr(loss.actor_network, "get_dist"):
                 return loss.actor_network(batch)["action"], None
             law = loss.actor_network.get_dist(batch)
@@ -411,15 +416,15 @@ def _make_draw(loss):
     return draw
 
 
-def _value(loss):
+def _make_value_function(loss):
     if is_of_dqn_or_ddpg(loss):
-        return value_of(loss)
+        return make_value_function(loss)
 
     def value(observations: np.ndarray) -> np.ndarray:
         batch = TensorDict(
             {"observation": torch.as_tensor(observations).float()}, len(observations)
         )
-        with torch.no_grad(), set_exploration_type(deterministic()):
+        with torch.no_grad(), set_exploration_type(find_deterministic_type()):
             if hasattr(loss, "critic_network_params"):
                 with loss.critic_network_params.to_module(loss.critic_network):
                     return loss.critic_network(batch)["state_value"].numpy().reshape(-1)
@@ -467,49 +472,49 @@ class _AfterBatch:
         # the request is of one process
         return {"trainer": self.trainer, "loss": self.loss, "diagnostics": self.diagnostics}
 
-    def serves(self, request: TrainingRequest) -> None:
+    def serve_checkpoints(self, request: TrainingRequest) -> None:
         """Serve a request's checkpoints from the training's current step."""
         self._request = request
         self._passing = Passing(request.checkpoints, self.trainer.collected_frames)
 
     def __call__(self) -> None:
         done = self.trainer.collected_frames
-        if self._passing.at(done):
-            self._request.on_checkpoint(done, policy_of(self.loss))
+        if self._passing.has_passed(done):
+            self._request.on_checkpoint(done, make_policy(self.loss))
         # the collector has handed out its batch, and its loop goes on where its frames are
         self._request.keep(done, self)
 
 
-def single_precision(environment):
+def use_single_precision(environment):
     """The environment with float32 observations, which is what the networks take."""
     if environment.observation_spec["observation"].dtype is not torch.float64:
         return environment
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))
 
 
-def _blank(kind):
+def _make_blank(kind):
     return kind.__new__(kind)
 
 
-def _fill(sampling, state: Mapping[str, Any]) -> None:
+def _fill_state(sampling, state: Mapping[str, Any]) -> None:
     sampling.__dict__.update(state)
     if sampling.iterate:
         sampling.replay_buffer_iter = iter(sampling.replay_buffer)
 
 
-def _without_iterator(sampling):
+def _drop_iterator(sampling):
     # a generator cannot be written; a new one goes on alike: which rows were handed out, and
     # whether these were the last, the sampler knows
     state = {name: item for name, item in vars(sampling).items() if name != "replay_buffer_iter"}
-    return _blank, (type(sampling),), state, None, None, _fill
+    return _make_blank, (type(sampling),), state, None, None, _fill_state
 
 
-def new(request: TrainingRequest) -> _AfterBatch:
+def make_training(request: TrainingRequest) -> _AfterBatch:
     """Return a trainer, its loss and its function after each batch."""
-    settings = checked(request.algorithm, request.hyperparameters)
+    settings = check_hyperparameters(request.algorithm, request.hyperparameters)
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
-    environment = single_precision(GymWrapper(request.make_env(), device="cpu"))
+    environment = use_single_precision(GymWrapper(request.make_env(), device="cpu"))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*experimental/prototype feature.*")
         trainer, loss = BUILDERS[request.algorithm](
@@ -528,14 +533,14 @@ def train(request: TrainingRequest) -> Trained:
     Raises:
         Unsupported: the installed version has no such trainer, or not all that it is to be set to.
     """
-    copyreg.pickle(ReplayBufferTrainer, _without_iterator)
-    after_batch = new(request) if request.kept is None else request.kept
-    after_batch.serves(request)
+    copyreg.pickle(ReplayBufferTrainer, _drop_iterator)
+    after_batch = make_training(request) if request.kept is None else request.kept
+    after_batch.serve_checkpoints(request)
     after_batch.trainer.train()
-    return trained(after_batch)
+    return make_trained(after_batch)
 
 
-def trained(after_batch: _AfterBatch) -> Trained:
+def make_trained(after_batch: _AfterBatch) -> Trained:
     """Return the agent of a training that has ended."""
     trainer, loss = after_batch.trainer, after_batch.loss
     parameters = {
@@ -545,8 +550,8 @@ def trained(after_batch: _AfterBatch) -> Trained:
     }
     diagnostics = after_batch.diagnostics.values
     return Trained(
-        policy_of(loss),
-        _value(loss),
+        make_policy(loss),
+        _make_value_function(loss),
         parameters,
         trainer.collected_frames,
         diagnostics,

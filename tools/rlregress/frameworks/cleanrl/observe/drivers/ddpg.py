@@ -11,12 +11,12 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.cleanrl.observe.drivers import measured_by
-from rlregress.frameworks.cleanrl.observe.drivers.parts import part, q_networks
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_part, list_q_networks
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.frameworks.cleanrl.stubs import replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_constant
 from rlregress.probing.recorded_update import watch_updates
 
@@ -36,7 +36,7 @@ class Driver:
         return vars(sys.modules["__main__"])
 
     def _part(self, name: str) -> Any:
-        return part(self._names(), "network or optimiser", name)
+        return find_part(self._names(), "network or optimiser", name)
 
     def set_values(self, online: float, target: float) -> None:
         for name, number in (("qf1", online), ("qf1_target", target)):
@@ -55,9 +55,9 @@ class Driver:
 
     def fill(self, online: float, target: float) -> None:
         for name in ("qf1", "actor"):
-            fill(self._part(name).parameters(), online)
+            fill_parameters(self._part(name).parameters(), online)
         for name in ("qf1_target", "target_actor"):
-            fill(self._part(name).parameters(), target)
+            fill_parameters(self._part(name).parameters(), target)
 
     def target_parameters(self) -> tuple[float, float | None]:
         networks = (self._part("qf1_target"), self._part("target_actor"))
@@ -69,7 +69,7 @@ class Driver:
         counts: list[tuple[int, int]] = []
 
         def count(_: int) -> None:
-            trained = q_networks(self._names())
+            trained = list_q_networks(self._names())
             kinds = {type(network) for network in trained}
             all_of_them = [n for n in self._names().values() if type(n) in kinds]
             counts.append((len(trained), len(all_of_them) - len(trained)))
@@ -106,7 +106,7 @@ class Driver:
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         envs = self._envs()
         envs.between = between
-        with envs.noted(self._role):
+        with envs.note_gradients(self._role):
             self._play(envs, begin)
         return envs.run()
 

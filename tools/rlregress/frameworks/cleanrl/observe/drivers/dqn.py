@@ -12,12 +12,12 @@ from typing import Any
 import gymnasium
 
 from rlregress.frameworks.cleanrl.observe.drivers import measured_by
-from rlregress.frameworks.cleanrl.observe.drivers.parts import part
+from rlregress.frameworks.cleanrl.observe.drivers.parts import find_part
 from rlregress.frameworks.cleanrl.running import run_script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import defaults, replaced
+from rlregress.frameworks.cleanrl.stubs import read_defaults, replaced
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_constant
 from rlregress.probing.recorded_update import watch_updates
 
@@ -32,15 +32,15 @@ class Driver:
 
     def _network(self, name: str) -> Any:
         # while it runs, the script is the main module
-        return part(vars(sys.modules["__main__"]), "Q network", name)
+        return find_part(vars(sys.modules["__main__"]), "Q network", name)
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
         for name, numbers in (("q_network", online), ("target_network", target)):
             make_constant(self._network(name), numbers)
 
     def fill(self, online: float, target: float) -> None:
-        fill(self._network("q_network").parameters(), online)
-        fill(self._network("target_network").parameters(), target)
+        fill_parameters(self._network("q_network").parameters(), online)
+        fill_parameters(self._network("target_network").parameters(), target)
 
     def target_parameter(self) -> float:
         return float(next(self._network("target_network").parameters()).detach().flatten()[0])
@@ -65,13 +65,13 @@ class Driver:
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         envs = ScriptedEnvs(self._settings, discrete=self._settings.actions)
-        with envs.noted():
+        with envs.note_gradients():
             self._play(envs, begin, between)
         return envs.run()
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """The last action of the script, or the first of its evaluation afterwards."""
-        evaluates = "save_model" in defaults(self._source.script(_SCRIPT))
+        evaluates = "save_model" in read_defaults(self._source.script(_SCRIPT))
         if deterministic and not evaluates:
             return None
         # the evaluation goes on until episodes have ended

@@ -15,21 +15,26 @@ from torch.distributions import Normal
 
 from rlregress.frameworks.cleanrl.observe.drivers.parts import (
     OPTIMIZERS,
-    optimizer,
-    part,
-    q_networks,
+    find_optimizer,
+    find_part,
+    list_q_networks,
 )
 from rlregress.frameworks.cleanrl.running import StopRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, defaults, replaced
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, Fn, read_defaults, replaced
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill, fill_pairs, parameters_of_targets
-from rlregress.probing.isolation import shifted
+from rlregress.probing.driven import (
+    ScriptedEnvs,
+    fill_pairs,
+    fill_parameters,
+    parameters_of_targets,
+)
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import Recorder
-from rlregress.probing.layers import last_linear, linear_layers, make_constant, make_pinned
+from rlregress.probing.layers import last_linear_layer, linear_layers, make_constant, make_pinned
 
 SAC, TD3 = "sac_continuous_action", "td3_continuous_action"
 _TARGETS = ("qf1_target", "qf2_target")
@@ -61,7 +66,7 @@ class Driver:
         return vars(sys.modules["__main__"]) if self._ended is None else self._ended
 
     def _part(self, quantity: str, *candidates: str) -> Any:
-        return part(self._names(), quantity, *candidates)
+        return find_part(self._names(), quantity, *candidates)
 
     def _policy(self) -> Any:
         return self._part("policy network", "actor", "pg")
@@ -115,7 +120,7 @@ class Driver:
         script = {"low": s.low, "high": s.high, "observation_dimensions": s.observations}
         envs = ScriptedEnvs(s, **script)
 
-        def begin(_: int) -> None:
+        def prepare_first_step(_: int) -> None:
             self._prepare()
             prepare(self._names())
 
@@ -124,24 +129,26 @@ class Driver:
             journal.actions.append(environment.received)
             return environment
 
-        def parts(stepping: Any) -> dict[str, Any]:
+        def find_stepped_parts(stepping: Any) -> dict[str, Any]:
             names = self._names()
             for role in OPTIMIZERS:
-                if optimizer(names, role) is stepping:
+                if find_optimizer(names, role) is stepping:
                     return {role: [p for group in stepping.param_groups for p in group["params"]]}
             candidates = [name for tried in OPTIMIZERS.values() for name in tried]
             raise self._script.describe_lost("optimisers", *candidates)
 
-        def targets() -> Iterator[torch.Tensor]:
+        def list_targets() -> Iterator[torch.Tensor]:
             for name in _TARGETS:
                 yield from self._part("target network", name).parameters()
 
-        envs.begin = begin
+        envs.begin = prepare_first_step
         self._ended = None
         settings = {"total_timesteps": steps, **self._arguments(), **arguments}
         with (
             self._draws(),
-            journal.recording(parts, lambda: self._policy().parameters(), targets, after),
+            journal.record_steps(
+                find_stepped_parts, lambda: self._policy().parameters(), list_targets, after
+            ),
         ):
             self._ended = run_script(self._script.path, settings, make_env=make).globals
         return journal
@@ -149,21 +156,21 @@ class Driver:
     def _prepare(self) -> None:
         s = self._settings
         if s.log_prob is not None and self._is_sac:
-            _report(self._policy(), s.log_prob)
+            _report_log_prob(self._policy(), s.log_prob)
         if s.pre_tanh is not None:
             make_constant(self._head("mean", "mu"), s.pre_tanh)
         if s.weight is not None:
-            for network in q_networks(self._names()):
-                fill([last_linear(network).weight], s.weight)
+            for network in list_q_networks(self._names()):
+                fill_parameters([last_linear_layer(network).weight], s.weight)
 
     @contextmanager
     def _draws(self) -> Iterator[None]:
         s = self._settings
         with ExitStack() as around:
             if s.pre_tanh is not None and self._is_sac:
-                around.enter_context(_sampled())
+                around.enter_context(_fix_sample())
             if s.noise and not self._is_sac:
-                around.enter_context(_drawing(s.noise))
+                around.enter_context(_fix_draw(s.noise))
             yield
 
     def run(self) -> Recorder:
@@ -173,7 +180,7 @@ class Driver:
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
         settings: dict[str, Any] = {}
         if s.updates in ("fewer", "more"):
-            frequency = 2 * int(defaults(self._script).get("policy_frequency", 1))
+            frequency = 2 * int(read_defaults(self._script).get("policy_frequency", 1))
             settings["policy_frequency"] = frequency if s.updates == "fewer" else 1
         if not s.learns:
             # updates cannot be switched off
@@ -181,7 +188,7 @@ class Driver:
             frozen = ("policy_lr", "q_lr") if self._is_sac else ("learning_rate",)
             settings.update(dict.fromkeys(frozen, 0.0))
         journal = self._run(s.steps, learning_starts=starts, **settings)
-        last = _row(self._part("replay buffer", "rb"), len(journal.actions[0]) - 1)
+        last = _read_row(self._part("replay buffer", "rb"), len(journal.actions[0]) - 1)
         journal.stored_action, journal.stored_reward = (float(np.ravel(x)[0]) for x in last)
         return journal
 
@@ -201,7 +208,7 @@ class Driver:
         size = self._settings.batch_size
         steps: list[str] = []
 
-        def equal_rows(names: Any) -> None:
+        def fill_equal_rows(names: Any) -> None:
             sample = names["rb"].sample
 
             def sample_equal(*arguments: Any) -> Any:
@@ -211,7 +218,7 @@ class Driver:
             names["rb"].sample = sample_equal
             prepare(names)
 
-        def after(stepped: str) -> None:
+        def stop_after(stepped: str) -> None:
             steps.append(stepped)
             if steps.count(until) == count:
                 raise StopRun
@@ -220,7 +227,9 @@ class Driver:
         # other past the start of learning: there the policy has its turn at even steps, and the
         # step before the first of them must not update.
         starts = size - 1 + size % 2
-        return self._run(starts + 2, equal_rows, after, learning_starts=starts, **arguments)
+        return self._run(
+            starts + 2, fill_equal_rows, stop_after, learning_starts=starts, **arguments
+        )
 
     def _acted(self, observation: float, *candidates: str) -> float:
         # the policy that reports a log-probability does 0
@@ -228,13 +237,13 @@ class Driver:
             return 0.0
         policy = self._part("policy network", *candidates)
         with torch.no_grad():
-            return float(_called(policy, torch.full((1, 1), observation)))
+            return float(_call_network(policy, torch.full((1, 1), observation)))
 
     def _pin(self, names: Sequence[str], at: tuple[float, float], values: Sequence[float]) -> None:
         inputs = [torch.full((1, 1), number) for number in at]
         for name, number in zip(names, values, strict=False):
             network = self._part("Q network", name)
-            make_pinned(network, partial(_called, network, *inputs), number)
+            make_pinned(network, partial(_call_network, network, *inputs), number)
 
     def critic_loss(self, values: Sequence[float]) -> float:
         """A script names its two networks; a third one is within reach under the next name."""
@@ -257,18 +266,18 @@ class Driver:
         def prepare(_: Any) -> None:
             self._pin(_TARGETS, (_THEN, self._acted(_THEN, "target_actor")), values)
 
-        return watched_updates.regression_target(lambda: self._update(prepare, "critic"))
+        return watched_updates.run_and_find_target(lambda: self._update(prepare, "critic"))
 
     def first_update(self, target_value: float) -> tuple[float, float]:
         def prepare(names: Any) -> None:
-            zeros: list[tuple[Any, float]] = [(network, 0.0) for network in q_networks(names)]
+            zeros: list[tuple[Any, float]] = [(network, 0.0) for network in list_q_networks(names)]
             targets = [(self._part("target network", name), target_value) for name in _TARGETS]
             for network, number in zeros + targets:
-                fill(network.parameters(), 0.0)
-                fill([last_linear(network).bias], number)
+                fill_parameters(network.parameters(), 0.0)
+                fill_parameters([last_linear_layer(network).bias], number)
 
         journals: list[Recorder] = []
-        target = watched_updates.regression_target(
+        target = watched_updates.run_and_find_target(
             lambda: journals.append(self._update(prepare, "actor"))
         )
         return target, journals[0].losses["actor"][0]
@@ -277,7 +286,7 @@ class Driver:
         s = self._settings
 
         def prepare(names: Any) -> None:
-            fill([names["log_alpha"]], float(np.log(s.temperature or 1.0)))
+            fill_parameters([names["log_alpha"]], float(np.log(s.temperature or 1.0)))
             names["target_entropy"] = s.target_entropy
 
         journal = self._update(prepare, "temperature")
@@ -322,8 +331,8 @@ class Driver:
             def sample(_: int) -> Any:
                 if own_draws:
                     names["action"] = np.zeros((samples, len(low)))
-                torch.manual_seed(shifted(s.seed))
-                return _batch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
+                torch.manual_seed(shift_seed(s.seed))
+                return _make_batch(samples, len(low), arrays=hasattr(names["rb"], "buffer"))
 
             names["rb"].sample = sample
 
@@ -341,10 +350,10 @@ class Driver:
 
     def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
         self._after_one_step()
-        with _sampled() as deviations:
+        with _fix_sample() as deviations:
             for output in outputs:
                 make_constant(self._head("std"), output)
-                _act(self._policy(), torch.zeros(1, 1))
+                _sample_action(self._policy(), torch.zeros(1, 1))
         return np.array([float(torch.log(deviation)) for deviation in deviations])
 
     def log_prob(self, draw: Sequence[float]) -> float:
@@ -353,24 +362,24 @@ class Driver:
         zeros = torch.zeros(1, len(draw), dtype=torch.float64)
         policy = self._policy()
         policy.forward = lambda *_: (zeros, zeros)
-        with _sampled(draw):
-            return float(_act(policy, torch.zeros(1, 1))[1].detach())
+        with _fix_sample(draw):
+            return float(_sample_action(policy, torch.zeros(1, 1))[1].detach())
 
     def architecture(self) -> np.ndarray:
         names = self._after_one_step()
-        policy, critics = self._policy(), q_networks(names)
+        policy, critics = self._policy(), list_q_networks(names)
         hidden = [
             [layer.out_features for layer in linear_layers(network) if layer.out_features > 1]
             for network in (policy, critics[0])
         ]
         own = {id(p) for p in policy.parameters()}
         shared = any(id(p) in own for critic in critics for p in critic.parameters())
-        received = layers.activation(policy, partial(_called, policy))
-        return layers.architecture(hidden, len(critics), received, shared)
+        received = layers.measure_activation(policy, partial(_call_network, policy))
+        return layers.describe_architecture(hidden, len(critics), received, shared)
 
     def initialisation(self) -> np.ndarray:
         first = self._after_one_step()["qf1"].fc1
-        return layers.initialisation(first.weight, first.bias)
+        return layers.measure_initialisation(first.weight, first.bias)
 
     def log_epsilons(self) -> list[float]:
         names = self._after_one_step()
@@ -381,15 +390,17 @@ class Driver:
         }
         if "log_alpha" in names:
             parameters["temperature"] = [names["log_alpha"]]
-        return [layers.log_epsilon(optimizer(names, role), own) for role, own in parameters.items()]
+        return [
+            layers.log_epsilon(find_optimizer(names, role), own) for role, own in parameters.items()
+        ]
 
 
 def has_several_environments(script: Script) -> bool:
     """Return whether a script has a setting for the number of its environments."""
-    return "num_envs" in defaults(script)
+    return "num_envs" in read_defaults(script)
 
 
-def _report(policy: Any, log_prob: float) -> None:
+def _report_log_prob(policy: Any, log_prob: float) -> None:
     """Let the policy sample the action 0 with this log-probability; its gradients are 0."""
     sample = policy.get_action
 
@@ -400,20 +411,20 @@ def _report(policy: Any, log_prob: float) -> None:
     policy.get_action = get_action
 
 
-def _called(module: Any, *inputs: torch.Tensor) -> Any:
+def _call_network(module: Any, *inputs: torch.Tensor) -> Any:
     """Return the output of a network, whether or not it takes the device at every call."""
     takes_device = module.forward.__code__.co_argcount > 1 + len(inputs)
     return module(*inputs, CPU) if takes_device else module(*inputs)
 
 
-def _act(policy: Any, observations: torch.Tensor) -> Any:
+def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
     """(action, log-probability, mean) of a policy, whether or not it is told the device."""
     takes_device = policy.get_action.__code__.co_argcount > 2
     return policy.get_action(observations, CPU) if takes_device else policy.get_action(observations)
 
 
 @contextmanager
-def _sampled(draw: Any = None) -> Iterator[list[torch.Tensor]]:
+def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
     """Gaussians give this sample, or their mean; yields the standard deviations of each."""
     deviations: list[torch.Tensor] = []
 
@@ -430,7 +441,7 @@ def _sampled(draw: Any = None) -> Iterator[list[torch.Tensor]]:
 
 
 @contextmanager
-def _drawing(number: float) -> Iterator[None]:
+def _fix_draw(number: float) -> Iterator[None]:
     """A draw from N(mean, sigma^2) is mean + sigma * number, in torch and in NumPy."""
 
     def draw_with_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
@@ -443,7 +454,7 @@ def _drawing(number: float) -> Iterator[None]:
         yield
 
 
-def _row(buffer: Any, step: int) -> tuple[Any, Any]:
+def _read_row(buffer: Any, step: int) -> tuple[Any, Any]:
     """Action and reward where a buffer is to hold this step."""
     if hasattr(buffer, "buffer"):
         return buffer.buffer[step][1:3]
@@ -468,7 +479,7 @@ def _set_rows(buffer: Any) -> None:
     buffer.buffer.extend(rows)
 
 
-def _batch(samples: int, dimensions: int, arrays: bool) -> Any:
+def _make_batch(samples: int, dimensions: int, arrays: bool) -> Any:
     """A minibatch as a buffer gives it: a record of tensors, or ``arrays``."""
     columns = {
         "observations": np.full((samples, 1), 0.5, dtype=np.float32),

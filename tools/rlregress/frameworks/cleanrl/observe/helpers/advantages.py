@@ -9,8 +9,8 @@ import torch
 
 from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import Sliced, run
-from rlregress.frameworks.cleanrl.stubs import CPU, Bag, arguments, spaces
+from rlregress.frameworks.cleanrl.slices import Sliced, run_slice
+from rlregress.frameworks.cleanrl.stubs import CPU, Bag, make_arguments, make_spaces
 from rlregress.probing.interface import Inputs
 
 
@@ -60,7 +60,7 @@ class _Showing:
 def _advantages(source: Source, inputs: Inputs) -> Sliced:
     """Collect the steps with the script's own rollout, then its own advantages of them."""
     script = source.script(SCRIPT)
-    box = spaces(-1.0, 1.0, 1)
+    box = make_spaces(-1.0, 1.0, 1)
     four_values = "gymnasium" not in script.imports
     showing = _Showing(inputs, four_values)
     envs = Bag(step=showing.step, reset=showing.reset, **vars(box))
@@ -70,14 +70,14 @@ def _advantages(source: Source, inputs: Inputs) -> Sliced:
         get_action=lambda x, action=None: (torch.zeros(1, 1), zero, zero),
         get_action_and_value=lambda x, action=None: (torch.zeros(1, 1), zero, zero, x),
     )
-    args = arguments(
+    args = make_arguments(
         script,
         num_steps=len(inputs["rewards"]),
         gamma=float(inputs["discount"]),
         gae_lambda=float(inputs["trace"]),
     )
     variables = {"args": args, "device": CPU, "envs": envs, "agent": agent, "writer": None}
-    return run(script.bound("returns", "returns"), variables, used=("envs", "agent"))
+    return run_slice(script.find_binding("returns", "returns"), variables, used=("envs", "agent"))
 
 
 def advantages(source: Source, inputs: Inputs) -> np.ndarray:

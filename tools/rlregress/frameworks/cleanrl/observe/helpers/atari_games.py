@@ -22,8 +22,8 @@ from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision, quickly
 from rlregress.frameworks.cleanrl import oldgym
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.stubs import Bag, arguments
+from rlregress.frameworks.cleanrl.slices import run_slice
+from rlregress.frameworks.cleanrl.stubs import Bag, make_arguments
 
 SCRIPT = "ppo_atari"
 _WARPING = ("WarpFrame", "ResizeObservation", "GrayScaleObservation", "GrayscaleObservation")
@@ -33,7 +33,7 @@ _WRAPPERS = "cleanrl_utils/atari_wrappers.py"
 _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "FrameStackObservation"}
 
 
-def _renamed(make: Callable[[str], Any]) -> Bag:
+def _rename_gym(make: Callable[[str], Any]) -> Bag:
     """The ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
     wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
     for old, new in _RENAMED.items():
@@ -51,24 +51,24 @@ def _make_environment(make_env: Any, *arguments: Any) -> Any:
 def environment(source: Source, game: Any) -> Any:
     """Return the environment that ``make_env`` of the script makes of the game."""
     script = source.script(SCRIPT)
-    place = script.bound("environment", "make_env")
-    variables = {"args": arguments(script, capture_video=False), "experiment_name": "probe"}
+    place = script.find_binding("environment", "make_env")
+    variables = {"args": make_arguments(script, capture_video=False), "experiment_name": "probe"}
     if source.has(_WRAPPERS):
         wrappers = vars(source.module(_WRAPPERS))
         variables.update({name: w for name, w in wrappers.items() if isinstance(w, type)})
-        variables["gym"] = _renamed(lambda _: game)
-        return _make_environment(run(place, variables)["make_env"], False, "probe")
-    old = oldgym.modules(lambda _: game, lambda *_: None)["gym"]
+        variables["gym"] = _rename_gym(lambda _: game)
+        return _make_environment(run_slice(place, variables)["make_env"], False, "probe")
+    old = oldgym.make_modules(lambda _: game, lambda *_: None)["gym"]
     variables.update(gym=old, spaces=gymnasium.spaces, Monitor=old.wrappers.Monitor)
     # what the script imports itself and a slice does not
     variables["cv2"] = importlib.import_module("cv2")
     # a class that stands behind the one that uses it
-    frames = script.bound("stack of frames", "LazyFrames")
-    variables["LazyFrames"] = run(frames, {})["LazyFrames"]
-    return _make_environment(run(place, variables)["make_env"], 0)
+    frames = script.find_binding("stack of frames", "LazyFrames")
+    variables["LazyFrames"] = run_slice(frames, {})["LazyFrames"]
+    return _make_environment(run_slice(place, variables)["make_env"], 0)
 
 
-def layers(source: Source, game: Any, *names: str) -> Any:
+def wrap_game(source: Source, game: Any, *names: str) -> Any:
     """The wrappers of these names, the innermost first, around the game and nothing else.
 
     Those that ``make_env`` does not use are left out.
@@ -85,7 +85,7 @@ def layers(source: Source, game: Any, *names: str) -> Any:
     return inner
 
 
-def _pictures(observation: Any) -> np.ndarray:
+def _as_pictures(observation: Any) -> np.ndarray:
     """[frames or colours, height, width]: pictures may have their colours last, or be single."""
     pictures = np.asarray(observation, dtype=np.float64)
     if pictures.ndim == 2:
@@ -102,13 +102,13 @@ class _Played:
 
     def reset(self) -> np.ndarray:
         observation = self._environment.reset()
-        return _pictures(observation[0] if isinstance(observation, tuple) else observation)
+        return _as_pictures(observation[0] if isinstance(observation, tuple) else observation)
 
     def step(self, action: int) -> Step:
         observation, reward, *ends, info = self._environment.step(action)
         if "episode" in info:
             self.reported = float(np.asarray(info["episode"]["r"]))
-        return Step(_pictures(observation), float(reward), any(map(bool, ends)))
+        return Step(_as_pictures(observation), float(reward), any(map(bool, ends)))
 
 
 def play(environment: Any, game: Any) -> Player:
@@ -117,21 +117,21 @@ def play(environment: Any, game: Any) -> Player:
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def part(source: Source, game: AtariGame, name: str) -> Player:
+def play_through_wrapper(source: Source, game: AtariGame, name: str) -> Player:
     """Through one wrapper; Gymnasium's make pictures smaller in two."""
-    return play(layers(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game)
+    return play(wrap_game(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game)
 
 
-def stacked(source: Source) -> Player:
+def play_through_stack(source: Source) -> Player:
     """Through the stacking of frames, which takes pictures that were made smaller."""
     game = AtariGame()
-    return play(layers(source, game, *_WARPING, *_STACKING), game)
+    return play(wrap_game(source, game, *_WARPING, *_STACKING), game)
 
 
-def waiting(source: Source, most: bool) -> Player:
+def play_through_waiting(source: Source, most: bool) -> Player:
     """Through the wrapper that waits on reset, as long or as briefly as it can."""
     game = AtariGame(fire=False)
-    alone = layers(source, game, "NoopResetEnv")
+    alone = wrap_game(source, game, "NoopResetEnv")
     inner = alone.unwrapped
     # 0.4.8 asks a generator of the old kind
     is_new = hasattr(inner.np_random, "integers")
@@ -158,10 +158,12 @@ def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = 
     return play(outside, game)
 
 
-def vision(source: Source, pixel: float) -> Vision:
+def make_vision(source: Source, pixel: float) -> Vision:
     """The script's agent, looking at four frames of one colour."""
     script = source.script(SCRIPT)
-    make = run(script.bound("agent", "Agent"), {"args": arguments(script)})["Agent"]
+    make = run_slice(script.find_binding("agent", "Agent"), {"args": make_arguments(script)})[
+        "Agent"
+    ]
     actions = gymnasium.spaces.Discrete(4)
     with quickly():
         agent = make(Bag(action_space=actions, single_action_space=actions))

@@ -13,8 +13,8 @@ import torch
 
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import run
-from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced
+from rlregress.frameworks.cleanrl.slices import run_slice
+from rlregress.frameworks.cleanrl.stubs import CPU, make_arguments, replaced
 from rlregress.measurements.normalisation import Script, Walked, count_steps
 from rlregress.probing.scripted import Scripted
 
@@ -22,7 +22,7 @@ _ENVIRONMENT = "Playback-v0"
 
 
 @contextlib.contextmanager
-def playing(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
+def provide_variables(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
     """Yield the variables with which a script's statements make environments of these.
 
     The first environment that it makes has the first script, and so on.
@@ -33,7 +33,7 @@ def playing(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
         del id
         return Scripted(**scripts_left.pop(0))
 
-    old = oldgym.modules(make, lambda *_: None)
+    old = oldgym.make_modules(make, lambda *_: None)
     classes = {
         name: member
         for module in old.values()
@@ -43,7 +43,7 @@ def playing(scripts: Sequence[Script]) -> Iterator[dict[str, Any]]:
     with contextlib.ExitStack() as around:
         around.enter_context(warnings.catch_warnings())
         warnings.filterwarnings("ignore", module="gymnasium")
-        for owner, name, value in [*shim.patches(), (gymnasium, "make", make)]:
+        for owner, name, value in [*shim.list_patches(), (gymnasium, "make", make)]:
             around.enter_context(replaced(owner, name, value))
         yield {**classes, "old_gym": old["gym"]}
 
@@ -56,9 +56,9 @@ def _environments(
 ) -> Any:
     """The environments of CleanRL's script around those of ours, ready to be walked through."""
     program = source.script(script)
-    place = program.bound("environments", "envs", "env")
-    with playing(scripts) as variables:
-        args = arguments(
+    place = program.find_binding("environments", "envs", "env")
+    with provide_variables(scripts) as variables:
+        args = make_arguments(
             program,
             **{
                 "env_id": _ENVIRONMENT,
@@ -72,7 +72,7 @@ def _environments(
         if source.for_gym:
             variables["gym"] = old_gym
         variables.update(args=args, run_name="run", experiment_name="run", device=CPU)
-        return run(place, variables).any("envs", "env")
+        return run_slice(place, variables).any("envs", "env")
 
 
 def walk(environments: Any, steps: int) -> Walked:

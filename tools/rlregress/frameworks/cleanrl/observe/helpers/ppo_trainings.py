@@ -19,17 +19,17 @@ from rlregress.frameworks.cleanrl.observe.helpers.rollouts import SCRIPT
 from rlregress.frameworks.cleanrl.running import ScriptRun, run_script
 from rlregress.frameworks.cleanrl.script import Script
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.stubs import defaults
+from rlregress.frameworks.cleanrl.stubs import read_defaults
 from rlregress.measurements.ppo_loop import RecordedTraining
-from rlregress.probing.scripted import Scripted, counting
+from rlregress.probing.scripted import Scripted, make_counting_environment
 
 #: the same argument has had several names, the first of HEAD.
 _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 
 
-def counter(steps: int = 1000, **script: Any) -> Scripted:
+def make_counter(steps: int = 1000, **script: Any) -> Scripted:
     """An environment whose observation is the number of steps since its reset, up to ``steps``."""
-    return counting(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
+    return make_counting_environment(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
 
 @dataclass
@@ -45,16 +45,16 @@ class ScriptTraining(RecordedTraining):
     environments: list[Scripted] = field(default_factory=list)
 
 
-def _either(run: ScriptRun, *names: str) -> Any:
+def _first_variable(run: ScriptRun, *names: str) -> Any:
     for name in names:
         if name in run:
             return run[name]
     raise Script(run.path).describe_lost("a run of the script", *names)
 
 
-def spelled(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
+def rename_arguments(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
     """Arguments by the names that this script has for them."""
-    known_flags = defaults(script)
+    known_flags = read_defaults(script)
     return {
         next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
         for name, value in flags.items()
@@ -89,7 +89,7 @@ class _Watch:
                 self._at_end(run, len(self._training.stored) - 1)
 
     def _indices(self) -> Any:
-        return _either(self._run, "mb_inds", "minibatch_ind")
+        return _first_variable(self._run, "mb_inds", "minibatch_ind")
 
     def _evaluated(self, *_: Any) -> None:
         # a rollout is collected without gradients
@@ -119,7 +119,7 @@ def train(
     num_steps: int,
     num_minibatches: int,
     *,
-    make_env: Callable[[], Scripted] = counter,
+    make_env: Callable[[], Scripted] = make_counter,
     at_end: Callable[[ScriptRun, int], None] | None = None,
     **flags: Any,
 ) -> ScriptTraining:
@@ -146,7 +146,9 @@ def train(
         **flags,
     }
     try:
-        run_script(script.path, spelled(script, arguments), make_env=make, on_step=watch.on_step)
+        run_script(
+            script.path, rename_arguments(script, arguments), make_env=make, on_step=watch.on_step
+        )
     finally:
         watch.remove()
     return training

@@ -14,11 +14,11 @@ import torch
 
 from rlregress.frameworks.cleanrl import oldgym, shim
 from rlregress.frameworks.cleanrl.script_sources import Source
-from rlregress.frameworks.cleanrl.slices import Sliced, context, run
-from rlregress.frameworks.cleanrl.stubs import CPU, arguments, replaced, spaces
+from rlregress.frameworks.cleanrl.slices import Sliced, run_context, run_slice
+from rlregress.frameworks.cleanrl.stubs import CPU, make_arguments, make_spaces, replaced
 from rlregress.probing.interface import Inputs
 from rlregress.probing.layers import make_constant
-from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.recorded_update import record_update
 from rlregress.probing.scripted import Scripted
 
 SCRIPT = "ppo_continuous_action"
@@ -47,14 +47,14 @@ class Optimiser:
     ) -> None:
         self.script = source.script(SCRIPT)
         sizes = {"batch_size": samples, "minibatch_size": minibatch or samples}
-        self.args = arguments(self.script, **{"update_epochs": 1, **sizes, **flags})
+        self.args = make_arguments(self.script, **{"update_epochs": 1, **sizes, **flags})
         bound = np.ones(dimensions)
-        self.loop = self.script.shaped("optimisation", _optimises, "a loop over epochs")
+        self.loop = self.script.find_shape("optimisation", _optimises, "a loop over epochs")
         chosen_samples = np.arange(samples)
         variables: dict[str, Any] = {
             "args": self.args,
             "device": CPU,
-            "envs": spaces(-bound, bound, observations),
+            "envs": make_spaces(-bound, bound, observations),
             "mb_inds": chosen_samples,
             "minibatch_ind": chosen_samples,
             "b_obs": torch.zeros(samples, observations),
@@ -65,9 +65,9 @@ class Optimiser:
             "b_values": torch.zeros(samples),
         }
         # first of all, or the annealing of its learning rate would count as a part of making it
-        executed = run(self.script.bound("optimiser", "optimizer"), variables)
+        executed = run_slice(self.script.find_binding("optimiser", "optimizer"), variables)
         variables.update((name, executed[name]) for name in ("agent", "optimizer"))
-        self.names = {**variables, **context(self.loop, variables)}
+        self.names = {**variables, **run_context(self.loop, variables)}
 
     @property
     def agent(self) -> Any:
@@ -98,14 +98,14 @@ class Optimiser:
 
     def value(self, quantity: str, *names: str, **variables: Any) -> Sliced:
         """Run the slice of a quantity of the update on the whole rollout as one minibatch."""
-        return run(self.script.bound(quantity, *names), {**self.names, **variables})
+        return run_slice(self.script.find_binding(quantity, *names), {**self.names, **variables})
 
     def optimise(self) -> tuple[list[float], list[float]]:
         """Run the loop over epochs; (losses, norms of all gradients) at each optimiser step."""
         own = ("mb_inds", "minibatch_ind")
         names = {name: value for name, value in self.names.items() if name not in own}
-        with recorded_update({"agent": names["optimizer"]}) as recorded:
-            run(self.loop, names)
+        with record_update({"agent": names["optimizer"]}) as recorded:
+            run_slice(self.loop, names)
         return recorded.losses["agent"], recorded.gradient_norms["agent"]
 
 
@@ -141,7 +141,7 @@ def constant_rollouts(
 
     The environment, which keeps the action, and what the script has stored.
     """
-    args = arguments(source.script(SCRIPT), num_steps=1, capture_video=False)
+    args = make_arguments(source.script(SCRIPT), num_steps=1, capture_video=False)
     for mean in means:
         agent: Any = Optimiser(source, 1).agent
         make_constant(agent.actor_mean, mean)
@@ -159,8 +159,8 @@ def _itself(environment: Scripted) -> Scripted:
 def collect(source: Source, variables: Mapping[str, Any]) -> Sliced:
     """Run the script's rollout, and return its variables."""
     script = source.script(SCRIPT)
-    place = script.shaped("rollout", _collects, "a loop over the steps of a rollout")
-    return run(place, {"device": CPU, "writer": None, **variables})
+    place = script.find_shape("rollout", _collects, "a loop over the steps of a rollout")
+    return run_slice(place, {"device": CPU, "writer": None, **variables})
 
 
 @contextmanager
@@ -174,11 +174,11 @@ def environments(source: Source, make: Callable[[], Any]) -> Iterator[dict[str, 
     variables: dict[str, Any] = {"run_name": "probe", "experiment_name": "probe"}
     with ExitStack() as around:
         if "gymnasium" in script.imports:
-            for owner, name, value in shim.patches():
+            for owner, name, value in shim.list_patches():
                 around.enter_context(replaced(owner, name, value))
             around.enter_context(replaced(gymnasium, "make", lambda *_, **__: make()))
         else:
-            old = oldgym.modules(lambda _: make(), lambda *_: None)
+            old = oldgym.make_modules(lambda _: make(), lambda *_: None)
             vectorised = next(module for name, module in old.items() if name.endswith("vec_env"))
             variables["gym"] = old["gym"]
             variables["Monitor"] = old["gym.wrappers"].Monitor

@@ -11,7 +11,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 from rlregress.probing.scripted import Scripted
 
 
-def off_policy(
+def run_off_policy(
     source: Source, script: str, steps: int, environment: Any = None, **settings: Any
 ) -> ScriptRun:
     """A run of an off-policy script with a small replay buffer; no updates unless asked for."""
@@ -29,12 +29,12 @@ def off_policy(
     return run_script(path, overrides, make_env=lambda: played, shimmed=shimmed, patches=patches)
 
 
-def stored(buffer: Any) -> int:
+def count_stored(buffer: Any) -> int:
     """How many transitions a script's replay buffer holds."""
     return len(buffer.buffer) if hasattr(buffer, "buffer") else int(buffer.size())
 
 
-def rewards(buffer: Any) -> np.ndarray:
+def read_rewards(buffer: Any) -> np.ndarray:
     """The rewards of the transitions that a script's replay buffer holds, in order of storage."""
     if hasattr(buffer, "buffer"):
         return np.array([float(transition[2]) for transition in buffer.buffer])

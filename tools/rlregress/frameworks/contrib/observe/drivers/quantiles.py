@@ -37,8 +37,8 @@ class Driver:
         agent = self._agent
         for network in agent.critic.q_networks:
             make_constant(network, quantiles)
-        losses = watched_updates.losses_of_update(
+        losses = watched_updates.run_and_record_losses(
             partial(agent.train, gradient_steps=1, batch_size=self._size),
-            constant_agents.optimizers(agent),
+            constant_agents.list_optimizers(agent),
         )
-        return watched_updates.only(losses["critic"])
+        return watched_updates.require_one_number(losses["critic"])

@@ -17,7 +17,7 @@ from rlregress.frameworks.rsl_rl.compat import Networks
 from rlregress.frameworks.rsl_rl.environments import Vectorised
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing.layers import linear_layers
-from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.recorded_update import record_update
 
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
@@ -59,11 +59,11 @@ def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: 
     """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     options = {"class_name": "PPO", **algorithm}
-    compat.require(options, networks)
-    configuration = compat.configuration(steps, options, networks)
+    compat.require_configuration(options, networks)
+    configuration = compat.make_configuration(steps, options, networks)
     if "critic" in vectorised.further:
         configuration["obs_groups"]["critic"] = ["critic"]
-    with compat.silent():
+    with compat.silence_runner():
         return OnPolicyRunner(vectorised, configuration, log_dir=None, device="cpu")
 
 
@@ -82,10 +82,10 @@ def speak_up(agent: Any) -> None:
     """Let means and values depend on inputs and memory: those of new networks hardly do."""
     with torch.no_grad():
         for name in ("actor", "critic"):
-            linear_layers(compat.network(agent, name))[-1].weight.mul_(100.0)
+            linear_layers(compat.find_network(agent, name))[-1].weight.mul_(100.0)
 
 
-def feed(storage: Any, **numbers: Any) -> None:
+def feed_storage(storage: Any, **numbers: Any) -> None:
     """Let a storage hold these numbers, or [steps] each, as ``advantages``, ``returns``, .."""
     steps, environments = storage.rewards.shape[:2]
     for name, own in numbers.items():
@@ -95,7 +95,7 @@ def feed(storage: Any, **numbers: Any) -> None:
 
 def keep_still(storage: Any) -> None:
     """Let a storage hold what moves nothing: advantages of 0, and values as returns."""
-    feed(storage, advantages=0.0, returns=storage.values.numpy())
+    feed_storage(storage, advantages=0.0, returns=storage.values.numpy())
 
 
 def lower(storage: Any, ratios: Any) -> None:
@@ -105,30 +105,34 @@ def lower(storage: Any, ratios: Any) -> None:
 
 
 @contextlib.contextmanager
-def _recording(training: AgentTraining, change: Callable[[Any], None] | None) -> Iterator[None]:
+def _record_training(
+    training: AgentTraining, change: Callable[[Any], None] | None
+) -> Iterator[None]:
     algorithm = training.algorithm
     storage, update = algorithm.storage, algorithm.update
-    policy, name = compat.policy(algorithm), compat.log_prob_name(algorithm)
+    policy, name = compat.find_policy(algorithm), compat.log_prob_name(algorithm)
     score = getattr(policy, name)
     generators = [way for way in dir(storage) if way.endswith("mini_batch_generator")]
     originals = {way: getattr(storage, way) for way in generators}
     minibatch: list[Any] = []
 
     def recorded_update_of_rollout() -> Any:
-        training.stored.append(compat.group(storage.observations).numpy()[..., 0].copy().ravel())
+        training.stored.append(
+            compat.select_group(storage.observations).numpy()[..., 0].copy().ravel()
+        )
         if change is not None:
             change(storage)
         try:
             result = update()
         finally:
             minibatch.clear()
-        training.reported.append(compat.losses(result))
+        training.reported.append(compat.list_losses(result))
         return result
 
     def recording(generate: Callable[..., Any]) -> Callable[..., Any]:
         def recorded_generate(*arguments: Any, **keywords: Any) -> Any:
             for handed in generate(*arguments, **keywords):
-                minibatch[:] = [compat.batch(handed)]
+                minibatch[:] = [compat.read_batch(handed)]
                 yield handed
 
         return recorded_generate
@@ -157,10 +161,10 @@ def _recording(training: AgentTraining, change: Callable[[Any], None] | None) ->
             values = outputs.detach().flatten()[: len(old)]
             training.value_changes.append((values - old).numpy().copy())
 
-    def look(*_: Any) -> None:
-        training.entropies.append(compat.entropy(algorithm).mean().item())
+    def note_step(*_: Any) -> None:
+        training.entropies.append(compat.read_entropy(algorithm).mean().item())
         training.rates.append(float(algorithm.optimizer.param_groups[0]["lr"]))
-        trained, logarithm = compat.deviation(algorithm)
+        trained, logarithm = compat.find_deviation(algorithm)
         slope = torch.ones_like(trained) if logarithm else trained.detach()
         if trained.grad is not None:
             training.log_std_gradients.append((trained.grad * slope).sum().item())
@@ -169,13 +173,15 @@ def _recording(training: AgentTraining, change: Callable[[Any], None] | None) ->
     setattr(policy, name, recorded_score)
     for way, generate in originals.items():
         setattr(storage, way, recording(generate))
-    critic = compat.network(algorithm, "critic")
-    first = [linear_layers(network)[0] for network in (compat.network(algorithm, "actor"), critic)]
+    critic = compat.find_network(algorithm, "critic")
+    first = [
+        linear_layers(network)[0] for network in (compat.find_network(algorithm, "actor"), critic)
+    ]
     handles = [
         first[0].register_forward_pre_hook(collected(training.given)),
         first[1].register_forward_pre_hook(collected(training.given_to_critic)),
         critic.register_forward_hook(record_values),
-        algorithm.optimizer.register_step_pre_hook(look),
+        algorithm.optimizer.register_step_pre_hook(note_step),
     ]
     try:
         yield
@@ -212,10 +218,14 @@ def train(
     if prepare is not None:
         prepare(training.algorithm)
     optimizers = {"policy": training.algorithm.optimizer}
-    with _recording(training, change), recorded_update(optimizers) as recorded, compat.silent():
+    with (
+        _record_training(training, change),
+        record_update(optimizers) as recorded,
+        compat.silence_runner(),
+    ):
         # of the deviation of one advantage, where a rollout has one step
         warnings.filterwarnings("ignore", "std\\(\\): degrees of freedom", UserWarning)
-        compat.learn(training.runner, rollouts)
+        compat.train_without_folder(training.runner, rollouts)
     training.losses = recorded.losses["policy"]
     training.gradient_norms = recorded.gradient_norms["policy"]
     return training

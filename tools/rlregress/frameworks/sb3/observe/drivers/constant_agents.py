@@ -11,43 +11,45 @@ import torch
 from stable_baselines3.common.evaluation import evaluate_policy
 
 from rlregress.frameworks.sb3 import compat, gyms
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.layers import make_constant, make_pinned
 
 #: no warning that the environment has no ``Monitor``
-_QUIET = compat.known_arguments(evaluate_policy, warn=False)
+_QUIET = compat.select_known_arguments(evaluate_policy, warn=False)
 #: learning rate of updates that must move nothing
 FROZEN = 0.0
 #: what is in every transition that ``add_transitions`` adds
 OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
-def make(algorithm: Any, environment: Any, **arguments: Any) -> Any:
+def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
     """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
-    arguments.setdefault("seed", shifted(0))
-    options = compat.arguments_of(algorithm, **arguments)
-    native = gyms.native(environment)
+    arguments.setdefault("seed", shift_seed(0))
+    options = compat.convert_arguments(algorithm, **arguments)
+    native = gyms.convert_environment(environment)
     agent = algorithm(compat.policy_name(algorithm, native), native, device="cpu", **options)
-    return compat.adapted(agent, arguments)
+    return compat.adapt_agent(agent, arguments)
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """As ``make``, with small networks, a small replay buffer and one update a step."""
+    """As ``make_agent``, with small networks, a small replay buffer and one update a step."""
     policy: dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
     arguments.setdefault("buffer_size", 64)
     # The default of older versions is one collection an episode, and not every script ends one.
     arguments.setdefault("train_freq", 1)
     arguments.setdefault("gradient_steps", 1)
-    return make(algorithm, environment, policy_kwargs=policy, **arguments)
+    return make_agent(algorithm, environment, policy_kwargs=policy, **arguments)
 
 
 def evaluate(agent: Any, environment: Any, episodes: int) -> None:
     """Play episodes as the framework's own evaluation does by default."""
-    evaluate_policy(agent, gyms.native(environment), n_eval_episodes=episodes, **_QUIET)
+    evaluate_policy(
+        agent, gyms.convert_environment(environment), n_eval_episodes=episodes, **_QUIET
+    )
 
 
-def optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
+def list_optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
     """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
     by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
     if getattr(agent, "ent_coef_optimizer", None) is not None:
@@ -55,7 +57,7 @@ def optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
     return by_role
 
 
-def target_critics(agent: Any) -> Any:
+def find_target_critics(agent: Any) -> Any:
     """The networks whose values are in targets: those that learn where there are no others."""
     return getattr(agent, "critic_target", agent.critic)
 
@@ -86,7 +88,7 @@ def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any =
         make_pinned(network, partial(network, actions), number)
 
 
-def acting(agent: Any, target: bool = False) -> Any:
+def make_acting_function(agent: Any, target: bool = False) -> Any:
     """observation -> the action of the policy without noise, or of the one of targets."""
     actor = agent.actor_target if target and hasattr(agent, "actor_target") else agent.actor
 
@@ -120,7 +122,7 @@ def add_transitions(agent: Any, count: int, reward: float = 1.0, done: bool = Fa
     number = 0.0 if hasattr(agent.action_space, "n") else ACTION
     action = np.full((1, *agent.action_space.shape), number, dtype=np.float32)
     for _ in range(count):
-        compat.add(
+        compat.add_transition(
             buffer,
             observation,
             following,

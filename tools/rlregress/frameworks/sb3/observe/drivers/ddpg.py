@@ -9,7 +9,7 @@ from stable_baselines3.common.noise import NormalActionNoise
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_constant
 
 
@@ -22,7 +22,7 @@ class Driver:
         noise = None
         if settings.noise is not None:
             noise = NormalActionNoise(mean=np.full(1, settings.noise), sigma=np.zeros(1))
-        self._agent = constant_agents.make(
+        self._agent = constant_agents.make_agent(
             DDPG,
             self._envs.environment(),
             learning_rate=constant_agents.FROZEN,
@@ -50,9 +50,9 @@ class Driver:
     def fill(self, online: float, target: float) -> None:
         agent = self._agent
         for trained in (agent.critic, agent.actor):
-            fill(trained.parameters(), online)
+            fill_parameters(trained.parameters(), online)
         for followed in (agent.critic_target, agent.actor_target):
-            fill(followed.parameters(), target)
+            fill_parameters(followed.parameters(), target)
 
     def target_parameters(self) -> tuple[float, float | None]:
         networks = (self._agent.critic_target, self._agent.actor_target)
@@ -67,11 +67,11 @@ class Driver:
         """Return the loss of ``train`` for transitions that ``learn`` has collected."""
         self._collect()
         self.set_values(online, target)
-        losses = watched_updates.losses_of_update(
-            self._update, constant_agents.optimizers(self._agent)
+        losses = watched_updates.run_and_record_losses(
+            self._update, constant_agents.list_optimizers(self._agent)
         )
         policy = losses["actor"][-1] if losses["actor"] else float("nan")
-        return watched_updates.only(losses["critic"]), policy
+        return watched_updates.require_one_number(losses["critic"]), policy
 
     def target_actions(self) -> np.ndarray:
         """Return the actions that the target critic receives."""

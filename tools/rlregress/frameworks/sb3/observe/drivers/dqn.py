@@ -14,7 +14,7 @@ from rlregress.frameworks.sb3 import gyms
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_constant
 
 
@@ -35,9 +35,11 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         environments = [self._envs.environment() for _ in range(settings.environments)]
-        self._agent = constant_agents.make(
+        self._agent = constant_agents.make_agent(
             self.algorithm,
-            gyms.side_by_side(*environments) if len(environments) > 1 else environments[0],
+            gyms.vectorise_environments(*environments)
+            if len(environments) > 1
+            else environments[0],
             learning_rate=constant_agents.FROZEN,
             buffer_size=256,
             learning_starts=settings.starts,
@@ -70,7 +72,7 @@ class Driver:
 
     def fill(self, online: float, target: float) -> None:
         for network, number in zip(self._networks(), (online, target), strict=False):
-            fill(network.parameters(), number)
+            fill_parameters(network.parameters(), number)
 
     def target_parameter(self) -> float:
         _, target = self._networks()
@@ -86,11 +88,11 @@ class Driver:
             agent.learn(size)
             self._collected = True
         self.set_values(online, target)
-        losses = watched_updates.losses_of_update(
+        losses = watched_updates.run_and_record_losses(
             lambda: agent.train(gradient_steps=1, batch_size=size),
             {"values": agent.policy.optimizer},
         )
-        return watched_updates.only(losses["values"])
+        return watched_updates.require_one_number(losses["values"])
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         with self._draws():

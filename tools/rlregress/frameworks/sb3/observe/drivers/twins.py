@@ -17,10 +17,10 @@ from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.frameworks.sb3.observe.drivers.constant_agents import ACTION, NEXT, OBSERVATION
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers, watched_updates
-from rlregress.probing.driven import fill, fill_pairs, parameters_of_targets
-from rlregress.probing.isolation import shifted
-from rlregress.probing.journal import Recorder, parts_of
-from rlregress.probing.layers import last_linear, linear_layers, make_constant
+from rlregress.probing.driven import fill_pairs, fill_parameters, parameters_of_targets
+from rlregress.probing.isolation import shift_seed
+from rlregress.probing.journal import Recorder, make_parts
+from rlregress.probing.layers import last_linear_layer, linear_layers, make_constant
 from rlregress.probing.scripted import Scripted, end_after
 
 _SETTINGS = {
@@ -55,7 +55,7 @@ class Driver:
         # of a few rectified units all may be 0, and with them the gradient
         policy: dict[str, Any] = {"net_arch": [16 if s.weight is None else 64]}
         settings = {**s.named(**_SETTINGS), **arguments}
-        keywords = compat.keywords(self._algorithm)
+        keywords = compat.list_parameters(self._algorithm)
         if "policy_delay" not in keywords:
             settings.pop("policy_delay", None)
         if "target_policy_noise" in keywords:
@@ -77,13 +77,15 @@ class Driver:
         script |= {"truncated": s.truncated, "observation_dimensions": s.observations, **ends}
         self._environments = [Scripted(s.low, s.high, **script) for _ in range(s.environments)]
         are_several = len(self._environments) > 1
-        agent = constant_agents.make(
+        agent = constant_agents.make_agent(
             self._algorithm,
-            gyms.side_by_side(*self._environments) if are_several else self._environments[0],
+            gyms.vectorise_environments(*self._environments)
+            if are_several
+            else self._environments[0],
             buffer_size=256,
             batch_size=s.batch_size,
             policy_kwargs=policy,
-            seed=shifted(s.seed),
+            seed=shift_seed(s.seed),
             **settings,
         )
         self._prepare(agent)
@@ -99,7 +101,7 @@ class Driver:
                 make_constant(agent.actor.log_std, -20.0)
         if s.weight is not None:
             for network in agent.critic.q_networks:
-                fill([last_linear(network).weight], s.weight)
+                fill_parameters([last_linear_layer(network).weight], s.weight)
 
     def _make_agent_with_filled_buffer(self) -> Any:
         """Return an agent whose memory holds transitions of ``learn``, with equal observations."""
@@ -114,10 +116,10 @@ class Driver:
         agent.train(gradient_steps=1, batch_size=self._settings.batch_size)
 
     def _loss(self, agent: Any, part: str) -> float:
-        losses = watched_updates.losses_of_update(
-            partial(self._update, agent), constant_agents.optimizers(agent)
+        losses = watched_updates.run_and_record_losses(
+            partial(self._update, agent), constant_agents.list_optimizers(agent)
         )
-        return watched_updates.only(losses[part])
+        return watched_updates.require_one_number(losses[part])
 
     def critic_loss(self, values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
@@ -126,22 +128,24 @@ class Driver:
 
     def actor_loss(self, values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        constant_agents.pin_critics(agent, agent.critic, values, constant_agents.acting(agent))
+        constant_agents.pin_critics(
+            agent, agent.critic, values, constant_agents.make_acting_function(agent)
+        )
         return self._loss(agent, "actor")
 
     def target(self, values: Sequence[float]) -> float:
         agent = self._make_agent_with_filled_buffer()
-        critic = constant_agents.target_critics(agent)
-        following = constant_agents.acting(agent, target=True)
+        critic = constant_agents.find_target_critics(agent)
+        following = constant_agents.make_acting_function(agent, target=True)
         constant_agents.pin_critics(agent, critic, values, following)
-        return watched_updates.regression_target(partial(self._update, agent))
+        return watched_updates.run_and_find_target(partial(self._update, agent))
 
     def first_update(self, target_value: float) -> tuple[float, float]:
         agent = self._make_agent_with_filled_buffer()
-        fill(agent.critic.parameters(), 0.0)
+        fill_parameters(agent.critic.parameters(), 0.0)
         constant_agents.make_critics_constant(agent.critic_target, [target_value] * 2)
         losses: list[float] = []
-        target = watched_updates.regression_target(
+        target = watched_updates.run_and_find_target(
             lambda: losses.append(self._loss(agent, "actor"))
         )
         return target, losses[0]
@@ -217,9 +221,9 @@ class Driver:
         s, journal = self._settings, Recorder()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]
-        parts = parts_of(constant_agents.optimizers(agent))
-        targets = constant_agents.target_critics(agent).parameters
-        with journal.recording(parts, agent.actor.parameters, targets):
+        parts = make_parts(constant_agents.list_optimizers(agent))
+        targets = constant_agents.find_target_critics(agent).parameters
+        with journal.record_steps(parts, agent.actor.parameters, targets):
             agent.learn(s.steps * (s.environments if s.per_environment else 1))
         row, buffer = len(self._environments[0].received) - 1, agent.replay_buffer
         journal.stored_action, journal.stored_reward = (
@@ -230,7 +234,7 @@ class Driver:
     def _default(self) -> Any:
         s = self._settings
         environment = Scripted(s.low, s.high, observation_dimensions=s.observations)
-        return constant_agents.make(self._algorithm, environment, buffer_size=8)
+        return constant_agents.make_agent(self._algorithm, environment, buffer_size=8)
 
     def architecture(self) -> np.ndarray:
         agent = self._default()
@@ -240,19 +244,21 @@ class Driver:
         hidden = [[width for width in policy_widths if width > 1], values[:-1]]
         policy = {id(p) for p in agent.actor.parameters()}
         shared = any(id(p) in policy for p in agent.critic.parameters())
-        activation = layers.activation(agent.actor, agent.actor)
-        return layers.architecture(hidden, len(agent.critic.q_networks), activation, shared)
+        activation = layers.measure_activation(agent.actor, agent.actor)
+        return layers.describe_architecture(
+            hidden, len(agent.critic.q_networks), activation, shared
+        )
 
     def initialisation(self) -> np.ndarray:
         first = self._default().critic.q_networks[0][0]
-        return layers.initialisation(first.weight, first.bias)
+        return layers.measure_initialisation(first.weight, first.bias)
 
     def log_epsilons(self) -> list[float]:
         agent = self._default()
         parameters = {"critic": agent.critic.parameters(), "actor": agent.actor.parameters()}
         if hasattr(agent, "log_ent_coef"):
             parameters["temperature"] = [agent.log_ent_coef]
-        optimizers = constant_agents.optimizers(agent)
+        optimizers = constant_agents.list_optimizers(agent)
         return [layers.log_epsilon(o, parameters[part]) for part, o in optimizers.items()]
 
 

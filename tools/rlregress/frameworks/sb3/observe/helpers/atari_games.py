@@ -21,12 +21,12 @@ from rlregress.probing.interface import Unprobed
 _FRAMES = 4
 
 
-def first(pictures: Any) -> np.ndarray:
+def move_channels_first(pictures: Any) -> np.ndarray:
     """[height, width, frames or colours] -> [frames or colours, height, width]."""
     return np.moveaxis(np.asarray(pictures, dtype=np.float64), -1, 0)
 
 
-def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
+def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
     """The wrapper of that name, alone around the game; the game itself if there is none.
 
     Raises:
@@ -34,7 +34,7 @@ def layer(game: AtariGame, name: str, **arguments: Any) -> Any:
     """
     from stable_baselines3.common import atari_wrappers
 
-    native = gyms.native(game)
+    native = gyms.convert_environment(game)
     wrapper: Any = atari_wrappers.AtariWrapper(native, **arguments)
     while isinstance(wrapper, gyms.Wrapper):
         if type(wrapper).__name__ == name:
@@ -51,21 +51,21 @@ def play(environment: Any, game: Any) -> Player:
 
     def step(action: int) -> Step:
         observation, reward, done = gyms.step(environment, action)
-        return Step(first(observation), float(reward), done)
+        return Step(move_channels_first(observation), float(reward), done)
 
-    return Player(game, lambda: first(gyms.reset(environment)), step)
+    return Player(game, lambda: move_channels_first(gyms.reset(environment)), step)
 
 
-def part(game: AtariGame, name: str) -> Player:
+def play_through_wrapper(game: AtariGame, name: str) -> Player:
     """Through one wrapper."""
-    return play(layer(game, name), game)
+    return play(wrap_game(game, name), game)
 
 
-def waiting(most: bool) -> Player:
+def play_through_waiting(most: bool) -> Player:
     """Through the wrapper that waits on reset, as long or as briefly as it can."""
     game = AtariGame(fire=False)
-    game.np_random = Lucky(gyms.generator(0), most)  # type: ignore[assignment]
-    return part(game, "NoopResetEnv")
+    game.np_random = Lucky(gyms.make_generator(0), most)  # type: ignore[assignment]
+    return play_through_wrapper(game, "NoopResetEnv")
 
 
 class _Vectorised:
@@ -78,14 +78,16 @@ class _Vectorised:
 
     def reset(self) -> np.ndarray:
         observation, self._next = self._next, None
-        return first((self._environments.reset() if observation is None else observation)[0])
+        return move_channels_first(
+            (self._environments.reset() if observation is None else observation)[0]
+        )
 
     def step(self, action: int) -> Step:
         observations, rewards, dones, infos = self._environments.step(np.array([action]))
         self._next = observations if dones[0] else None
         if "episode" in infos[0]:
             self.reported = float(infos[0]["episode"]["r"])
-        return Step(first(observations[0]), float(rewards[0]), bool(dones[0]))
+        return Step(move_channels_first(observations[0]), float(rewards[0]), bool(dones[0]))
 
 
 def _vectorised(environments: Any, game: Any) -> Player:
@@ -93,12 +95,12 @@ def _vectorised(environments: Any, game: Any) -> Player:
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def stacked() -> Player:
+def play_through_stack() -> Player:
     """Through the stacking of frames alone."""
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = AtariGame(shape=(36, 36, 1))
-    return _vectorised(VecFrameStack(gyms.side_by_side(game), _FRAMES), game)
+    return _vectorised(VecFrameStack(gyms.vectorise_environments(game), _FRAMES), game)
 
 
 def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
@@ -111,7 +113,9 @@ def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = make_env()
-    environments = gyms.env_util().make_atari_env(lambda **_: gyms.native(game), n_envs=1)
+    environments = gyms.find_env_util().make_atari_env(
+        lambda **_: gyms.convert_environment(game), n_envs=1
+    )
     if noops is not None:
         inner = environments.envs[0]
         while type(inner).__name__ != "NoopResetEnv":
@@ -122,19 +126,19 @@ def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
     return _vectorised(VecFrameStack(environments, _FRAMES), game)
 
 
-def vision(pixel: float) -> Vision:
+def make_vision(pixel: float) -> Vision:
     """The default policy for images, looking at four frames of one colour."""
     from stable_baselines3 import PPO
 
     spaces = gyms.spaces
     images = spaces.Box(0, 255, (_FRAMES, 84, 84), np.uint8)
     with quickly():
-        policy_class = compat.policy_class(PPO, "CnnPolicy")
+        policy_class = compat.find_policy_class(PPO, "CnnPolicy")
         policy = policy_class(
             images,
             spaces.Discrete(4),
             lambda _: 0.0,
-            **compat.known_arguments(policy_class, device="cpu"),
+            **compat.select_known_arguments(policy_class, device="cpu"),
         )
         compat.add_parts(policy)
     observation = torch.full((1, *images.shape), int(pixel), dtype=torch.uint8)

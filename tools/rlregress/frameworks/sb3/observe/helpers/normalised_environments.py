@@ -13,9 +13,11 @@ from rlregress.measurements.normalisation import Script, Walked, count_steps
 from rlregress.probing.scripted import Scripted
 
 
-def normalised(*scripts: Script, **options: Any) -> VecNormalize:
+def normalise_environments(*scripts: Script, **options: Any) -> VecNormalize:
     """Environments of these scripts side by side, within VecNormalize and its defaults."""
-    return VecNormalize(gyms.side_by_side(*(Scripted(**own) for own in scripts)), **options)
+    return VecNormalize(
+        gyms.vectorise_environments(*(Scripted(**own) for own in scripts)), **options
+    )
 
 
 def walk(environment: Any, steps: int) -> Walked:
@@ -31,4 +33,4 @@ def walk(environment: Any, steps: int) -> Walked:
 
 def walk_normalised(scripts: Sequence[Script]) -> Walked:
     """See ``measurements.normalisation.Walk``."""
-    return walk(normalised(*scripts), count_steps(scripts[0]))
+    return walk(normalise_environments(*scripts), count_steps(scripts[0]))

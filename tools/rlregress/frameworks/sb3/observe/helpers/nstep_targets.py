@@ -15,13 +15,13 @@ from stable_baselines3 import TD3
 from rlregress.frameworks.sb3.observe.drivers import constant_agents
 from rlregress.probing import watched_updates
 from rlregress.probing.interface import Inputs
-from rlregress.probing.layers import last_linear
+from rlregress.probing.layers import last_linear_layer
 from rlregress.probing.scripted import Scripted
 
 _ROWS = 8
 
 
-def collected(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
+def collect_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
     """An agent with ``n`` steps that has stored the stream and not updated yet.
 
     Versions without the parameter get none, so that what they do instead is seen.
@@ -47,7 +47,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
     for network in agent.critic_target.q_networks:
-        layer = last_linear(network)
+        layer = last_linear_layer(network)
         with torch.no_grad():
             layer.weight.zero_()
             layer.weight[0, 0] = slope
@@ -58,7 +58,7 @@ def target(agent: Any, slot: int, slope: float, constant: float) -> float:
         return buffer._get_samples(np.full(size, slot), env=env)
 
     with mock.patch.object(buffer, "sample", only_slot):
-        return watched_updates.regression_target(
+        return watched_updates.run_and_find_target(
             partial(agent.train, gradient_steps=1, batch_size=_ROWS)
         )
 
@@ -71,7 +71,7 @@ def targets(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarra
         terminated=inputs["terminated"],
         truncated=inputs["truncated"],
     )
-    agent = collected(environment, inputs, **arguments)
+    agent = collect_stream(environment, inputs, **arguments)
     return np.array([target(agent, slot, 1.0, 0.0) for slot in slots])
 
 
@@ -81,5 +81,5 @@ def first_target(inputs: Inputs, slope: float, constant: float, **arguments: Any
     environment = Scripted(
         observations=steps, next_observations=steps + 1.0, rewards=inputs["rewards"]
     )
-    agent = collected(environment, inputs, **arguments)
+    agent = collect_stream(environment, inputs, **arguments)
     return target(agent, 0, slope, constant)

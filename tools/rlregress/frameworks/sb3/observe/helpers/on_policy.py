@@ -30,7 +30,7 @@ class OnPolicy:
     algorithm: Any = PPO
     once: Mapping[str, Any] = {"n_epochs": 1}
     without: tuple[str, ...] = ()
-    small: Mapping[str, Any] = {"net_arch": compat.network_sizes([16], [16])}
+    small: Mapping[str, Any] = {"net_arch": compat.convert_network_sizes([16], [16])}
     linear: Mapping[str, Any] = {"net_arch": []}
 
     def environment(self, *bounds: Any, **script: Any) -> Any:
@@ -38,14 +38,14 @@ class OnPolicy:
         return Scripted(*bounds, **script)
 
     def make(self, environment: Any, **arguments: Any) -> Any:
-        """As ``constant_agents.make``, with small networks."""
+        """As ``constant_agents.make_agent``, with small networks."""
         arguments["policy_kwargs"] = {**self.small, **arguments.get("policy_kwargs", {})}
         return self.make_default(environment, **arguments)
 
     def make_default(self, environment: Any, **arguments: Any) -> Any:
-        """As ``constant_agents.make``."""
+        """As ``constant_agents.make_agent``."""
         options = {name: value for name, value in arguments.items() if name not in self.without}
-        return constant_agents.make(self.algorithm, environment, **options)
+        return constant_agents.make_agent(self.algorithm, environment, **options)
 
     def make_once(self, environment: Any, **arguments: Any) -> Any:
         """As ``make``; it goes through each rollout once unless the arguments say more."""
@@ -82,7 +82,7 @@ class OnPolicy:
 OF_PPO = OnPolicy()
 
 
-def by_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
+def list_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
     """The probes of PPO in these modules by detail, each of which is first given a class."""
     probes = [pair for family in families for pair in family.PROBES.items()]
     return {
@@ -92,7 +92,7 @@ def by_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
     }
 
 
-def measured(
+def make_probe(
     measure: Callable[..., np.ndarray], act: Callable[..., Any]
 ) -> Callable[..., np.ndarray]:
     """A measurement as a probe that is first given a class, with which ``act`` is asked."""

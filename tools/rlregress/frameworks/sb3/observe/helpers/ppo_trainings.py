@@ -36,7 +36,7 @@ def _part(observations: Any) -> Any:
 
 
 @contextlib.contextmanager
-def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
+def _record_training(agent: Any, training: AgentTraining) -> Iterator[None]:
     policy, buffer = agent.policy, agent.rollout_buffer
     evaluate, get = policy.evaluate_actions, buffer.get
     minibatch: list[Any] = []
@@ -62,14 +62,14 @@ def _recording(agent: Any, training: AgentTraining) -> Iterator[None]:
         training.advantages.append(sampled.advantages[real].numpy().copy())
         return values, log_prob, entropy
 
-    def look() -> None:
+    def note_step() -> None:
         training.rates.append(float(policy.optimizer.param_groups[0]["lr"]))
         gradient = getattr(getattr(policy, "log_std", None), "grad", None)
         training.log_std_gradients.append(0.0 if gradient is None else gradient.sum().item())
 
     policy.evaluate_actions, buffer.get = recorded_evaluate, recorded_get
     try:
-        with watched_updates.before_steps(policy.optimizer, look):
+        with watched_updates.call_before_steps(policy.optimizer, note_step):
             yield
     finally:
         policy.evaluate_actions, buffer.get = evaluate, get
@@ -106,8 +106,8 @@ def train(
         if change is not None:
             change(buffer)
 
-    with _recording(training.agent, training):
-        losses = watched_updates.losses_of_update(
+    with _record_training(training.agent, training):
+        losses = watched_updates.run_and_record_losses(
             lambda: training.agent.learn(total_steps, callback=AtRolloutEnd(note)),
             {"policy": training.agent.policy.optimizer},
         )

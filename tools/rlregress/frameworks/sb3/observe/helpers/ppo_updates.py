@@ -61,5 +61,5 @@ def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
 def total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> list[float]:
     """The loss that each step of one epoch follows."""
     fill(kind, agent, **feed)
-    losses = watched_updates.losses_of_update(agent.train, {"policy": agent.policy.optimizer})
+    losses = watched_updates.run_and_record_losses(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]

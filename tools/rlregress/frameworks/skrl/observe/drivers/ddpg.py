@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from skrl.resources.noises.torch import GaussianNoise
 
-from rlregress.frameworks.skrl.agents import NEVER, Training, watch
+from rlregress.frameworks.skrl.agents import NEVER, Training, watch_model
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 from rlregress.probing.layers import make_constant
 
 
@@ -55,7 +55,7 @@ class Driver:
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
         for name, network in self._training.models.items():
-            fill(network.parameters(), target if name.startswith("target") else online)
+            fill_parameters(network.parameters(), target if name.startswith("target") else online)
 
     def target_parameters(self) -> tuple[float, float | None]:
         """The first ones."""
@@ -73,15 +73,17 @@ class Driver:
         """Return the loss of ``update`` for transitions that a training has collected."""
         fed = self._collected()
         _set(fed, ("critic", "target_critic"), online, target)
-        losses = watched_updates.losses_of_update(fed.update, fed.optimizers)
-        return watched_updates.only(losses["critic"]), watched_updates.only(losses["actor"])
+        losses = watched_updates.run_and_record_losses(fed.update, fed.optimizers)
+        return watched_updates.require_one_number(
+            losses["critic"]
+        ), watched_updates.require_one_number(losses["actor"])
 
     def target_actions(self) -> np.ndarray:
         """Return the actions that the target critic receives."""
         fed, recorded = self._collected(), []
         for name in ("policy", "target_policy"):
             fed.models[name].load_state_dict(self._training.models[name].state_dict())
-        watch(
+        watch_model(
             fed.models["target_critic"],
             lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().flatten()),
         )

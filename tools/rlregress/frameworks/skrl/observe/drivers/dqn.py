@@ -14,8 +14,8 @@ from rlregress.frameworks.skrl import compat
 from rlregress.frameworks.skrl.agents import NEVER, Training
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
 from rlregress.probing import watched_updates
-from rlregress.probing.driven import ScriptedEnvs, fill
-from rlregress.probing.framework_errors import raised_in
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
+from rlregress.probing.framework_errors import was_raised_in
 from rlregress.probing.layers import make_constant
 
 
@@ -43,7 +43,7 @@ class Driver:
             batch_size=settings.batch_size,
             discount_factor=settings.discount,
             update_interval=settings.every,
-            exploration_scheduler=compat.epsilon(*settings.epsilon),
+            exploration_scheduler=compat.make_epsilon_schedule(*settings.epsilon),
             **interval,
         )
 
@@ -54,11 +54,11 @@ class Driver:
     def fill(self, online: float, target: float) -> None:
         """Set all parameters."""
         for network, number in zip(self._training.models.values(), (online, target), strict=False):
-            fill(network.parameters(), number)
+            fill_parameters(network.parameters(), number)
 
     def target_parameter(self) -> float:
         """The first one."""
-        return float(self._training.targets()[0].detach().flatten()[0])
+        return float(self._training.list_target_parameters()[0].detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
         """Return the loss of ``update`` for transitions that a training has collected."""
@@ -68,8 +68,8 @@ class Driver:
             _set(self._fed, first, first)
             self._fed.run(self._settings.batch_size)
         _set(self._fed, online, target)
-        losses = watched_updates.losses_of_update(self._fed.update, self._fed.optimizers)
-        return watched_updates.only(losses["critic"])
+        losses = watched_updates.run_and_record_losses(self._fed.update, self._fed.optimizers)
+        return watched_updates.require_one_number(losses["critic"])
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         """A training."""
@@ -86,7 +86,7 @@ class Driver:
             try:
                 trainer.eval() if deterministic else None
             except AttributeError as error:
-                if not raised_in(error, "skrl"):
+                if not was_raised_in(error, "skrl"):
                     raise
                 # its evaluation reads what actions of DQN do not have
                 return None

@@ -53,7 +53,7 @@ class Settings:
         return self._instantiate(deterministic_model, both if for_actions else _OBSERVATIONS, "ONE")
 
 
-def called(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
+def make_model_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
     """A model as a function of observations; of actions, if there are any, it says how likely."""
     action_inputs = {} if actions is None else {"taken_actions": actions}
     name = "states" if compat.FIRST else "observations"

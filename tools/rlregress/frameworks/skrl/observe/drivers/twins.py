@@ -12,16 +12,16 @@ import torch
 from skrl.resources.noises.torch import GaussianNoise
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, report, watch
+from rlregress.frameworks.skrl.agents import NEVER, Layers, Training, report_log_prob, watch_model
 from rlregress.frameworks.skrl.observe.drivers import instantiated
 from rlregress.frameworks.skrl.observe.drivers.ddpg import constant_noise
 from rlregress.measurements.twin_agents import Settings
 from rlregress.measurements.twin_details import FROZEN
 from rlregress.probing import layers, watched_updates
-from rlregress.probing.driven import fill, fill_pairs, parameters_of_targets
-from rlregress.probing.isolation import shifted
-from rlregress.probing.journal import Recorder, parts_of
-from rlregress.probing.layers import last_linear, linear_layers, make_constant, make_pinned
+from rlregress.probing.driven import fill_pairs, fill_parameters, parameters_of_targets
+from rlregress.probing.isolation import shift_seed
+from rlregress.probing.journal import Recorder, make_parts
+from rlregress.probing.layers import last_linear_layer, linear_layers, make_constant, make_pinned
 from rlregress.probing.scripted import Scripted
 
 CRITICS = ("critic_1", "critic_2")
@@ -81,13 +81,15 @@ class Driver:
         training = Training(self._kind, *environments, layers=self._layers, **settings)
         policy = training.models["policy"]
         if s.log_prob is not None and self._kind == "sac":
-            report(policy, s.log_prob)
+            report_log_prob(policy, s.log_prob)
         if s.pre_tanh is not None:
             make_constant(policy, s.pre_tanh)
             if self._kind == "sac":
-                fill([policy.log_std], -20.0)
+                fill_parameters([policy.log_std], -20.0)
         if s.weight is not None:
-            fill([last_linear(training.models[name]).weight for name in CRITICS], s.weight)
+            fill_parameters(
+                [last_linear_layer(training.models[name]).weight for name in CRITICS], s.weight
+            )
         return training
 
     def _fed(self, **arguments: Any) -> Training:
@@ -96,7 +98,7 @@ class Driver:
         training = self._make_training(**{**settings, **arguments})
         training.run(self._settings.batch_size)
         for name, number in _STORED.items():
-            fill([training.stored(name)], number)
+            fill_parameters([training.stored(name)], number)
         return training
 
     def _acted(self, training: Training, name: str, observation: float) -> float:
@@ -107,8 +109,8 @@ class Driver:
         return float(training.models[name].outputs(inputs)[0].detach())
 
     def _loss(self, training: Training, part: str) -> float:
-        losses = watched_updates.losses_of_update(training.update, training.optimizers)
-        return watched_updates.only(losses[part])
+        losses = watched_updates.run_and_record_losses(training.update, training.optimizers)
+        return watched_updates.require_one_number(losses[part])
 
     def critic_loss(self, values: Sequence[float]) -> float:
         training = self._fed()
@@ -124,15 +126,15 @@ class Driver:
     def target(self, values: Sequence[float]) -> float:
         training = self._fed()
         _pin(training, _TARGETS, _NEXT, self._acted(training, "target_policy", _NEXT), values)
-        return watched_updates.regression_target(training.update)
+        return watched_updates.run_and_find_target(training.update)
 
     def first_update(self, target_value: float) -> tuple[float, float]:
         training = self._fed(learning_rate=self._rates())
         _pin(training, _TARGETS, _NEXT, 0.0, [target_value] * 2)
         for name in CRITICS:
-            fill(training.models[name].parameters(), 0.0)
+            fill_parameters(training.models[name].parameters(), 0.0)
         losses: list[float] = []
-        target = watched_updates.regression_target(
+        target = watched_updates.run_and_find_target(
             lambda: losses.append(self._loss(training, "actor"))
         )
         return target, losses[0]
@@ -157,23 +159,23 @@ class Driver:
     def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
         policy, deviations = self._standard_policy(), []
         for output in outputs:
-            fill([policy.log_std], output)
-            _sampled(policy, [0.0])
+            fill_parameters([policy.log_std], output)
+            _act_with_draw(policy, [0.0])
             deviations.append(float(policy.distribution(role="policy").stddev.log()))
         return np.array(deviations)
 
     def log_prob(self, draw: Sequence[float]) -> float:
-        return float(compat.log_prob(_sampled(self._standard_policy(), draw)))
+        return float(compat.log_prob(_act_with_draw(self._standard_policy(), draw)))
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
         """Return the actions that the target critics receive; every sample has its own draw."""
-        torch.manual_seed(shifted(self._settings.seed))
+        torch.manual_seed(shift_seed(self._settings.seed))
         # as many samples as are asked for, of a few rows
         training = self._fed(memory={"replacement": True}, batch_size=samples)
         inside = np.clip(squashed, -1.0 + 1e-12, 1.0 - 1e-12)
         make_constant(training.models["target_policy"], np.arctanh(inside))
         recorded: list[np.ndarray] = []
-        watch(
+        watch_model(
             training.models["target_critic_1"],
             lambda inputs, _: recorded.append(inputs["taken_actions"].double().numpy().copy()),
         )
@@ -197,8 +199,8 @@ class Driver:
         settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
         training = self._make_training(**settings, **_UPDATES.get(s.updates, {}))
         journal.actions += [environment.received for environment in training.environments]
-        parts, policy = parts_of(training.optimizers), training.models["policy"]
-        with journal.recording(parts, policy.parameters, training.targets):
+        parts, policy = make_parts(training.optimizers), training.models["policy"]
+        with journal.record_steps(parts, policy.parameters, training.list_target_parameters):
             training.run(s.steps)
         row = training.environments[0].received
         journal.stored_action, journal.stored_reward = (
@@ -217,12 +219,14 @@ class Driver:
         hidden = [
             [layer.out_features for layer in linear_layers(own)[:-1]] for own in (policy, values)
         ]
-        outputs = layers.activation(policy, instantiated.called(policy))
-        return layers.architecture(hidden, count_critics(self._make_training()), outputs, False)
+        outputs = layers.measure_activation(policy, instantiated.make_model_function(policy))
+        return layers.describe_architecture(
+            hidden, count_critics(self._make_training()), outputs, False
+        )
 
     def initialisation(self) -> np.ndarray:
         first = linear_layers(self._instantiated().values())[0]
-        return layers.initialisation(first.weight, first.bias)
+        return layers.measure_initialisation(first.weight, first.bias)
 
     def log_epsilons(self) -> list[float]:
         training = self._make_training()
@@ -249,10 +253,10 @@ def _pin(
         make_pinned(net, partial(net, inputs), number)
 
 
-def _sampled(policy: Any, draw: Sequence[float]) -> Any:
+def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
     """Return the results of ``act`` where the normal distribution draws these numbers."""
     numbers = torch.as_tensor(np.asarray(draw), dtype=torch.float64)[None]
-    called = instantiated.called(policy)
+    called = instantiated.make_model_function(policy)
     sample = mock.patch.object(
         torch.distributions.Normal, "rsample", lambda normal: normal.loc + numbers
     )

@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import Training, watch
+from rlregress.frameworks.skrl.agents import Training, watch_model
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import watched_updates
-from rlregress.probing.recorded_update import recorded_update
+from rlregress.probing.recorded_update import record_update
 from rlregress.probing.scripted import Scripted
 
 #: name in skrl 2 -> tensor of the memory [rows, environments, 1], which a probe may change
@@ -98,7 +98,7 @@ def train(
             return
         batch = batches[len(recorded.evaluated) % len(batches)]
         old, advantages = batch["log_prob"][:, 0], batch["advantages"][:, 0]
-        recorded.evaluated.append(compat.observations(inputs)[:, 0].detach().numpy().copy())
+        recorded.evaluated.append(compat.read_observations(inputs)[:, 0].detach().numpy().copy())
         recorded.advantages.append(advantages.numpy().copy())
         recorded.log_ratios.append((compat.log_prob(acted)[:, 0].detach() - old).numpy().copy())
 
@@ -109,22 +109,22 @@ def train(
             change = (acted[0] - batch["values"])[:, 0].detach()
             recorded.value_changes.append(change.numpy().copy())
 
-    def look() -> None:
+    def note_step() -> None:
         recorded.entropies.append(policy.get_entropy(role="policy").mean().item())
         recorded.rates.append(float(optimizer.param_groups[0]["lr"]))
         recorded.log_std_gradients.append(float(policy.log_std.grad.sum()))
         recorded.value_gradients.append(float(last_bias.grad))
 
     prepare(own_training)
-    watch(policy, evaluated)
-    watch(value, valued)
-    sampling, method = compat.sampling(own_training.agent), compat.UPDATE
+    watch_model(policy, evaluated)
+    watch_model(value, valued)
+    sampling, method = compat.name_sampling_method(own_training.agent), compat.UPDATE
     sample, update = getattr(own_training.memory, sampling), getattr(own_training.agent, method)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(own_training.memory, sampling, sampled))
         stack.enter_context(mock.patch.object(own_training.agent, method, updating))
-        whole = stack.enter_context(recorded_update(own_training.optimizers))
-        stack.enter_context(watched_updates.before_steps(optimizer, look))
+        whole = stack.enter_context(record_update(own_training.optimizers))
+        stack.enter_context(watched_updates.call_before_steps(optimizer, note_step))
         own_training.run(steps)
     recorded.losses += whole.losses["policy"]
     recorded.gradient_norms += whole.gradient_norms["policy"]

@@ -11,11 +11,11 @@ from rlregress.frameworks.torchrl.api import (
     TensorDict,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import silent_trainer
+from rlregress.frameworks.torchrl.compat import make_silent_trainer
 from rlregress.measurements.driven_agents import Settings
 
 
-def batch(settings: Settings, action: torch.Tensor) -> Any:
+def make_batch(settings: Settings, action: torch.Tensor) -> Any:
     """Equal transitions, as a replay buffer gives them.
 
     Args:
@@ -42,14 +42,14 @@ def batch(settings: Settings, action: torch.Tensor) -> Any:
     )
 
 
-def trainer_of(kind: Any, settings: Settings, collector: Any, loss: Any, **options: Any) -> Any:
+def make_trainer(kind: Any, settings: Settings, collector: Any, loss: Any, **options: Any) -> Any:
     """A trainer that makes one update after each collection and moves no parameter by it.
 
     Args:
         kind: its class.
         options: what it takes beside.
     """
-    return silent_trainer(
+    return make_silent_trainer(
         kind,
         collector,
         loss,

@@ -17,12 +17,17 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictModule,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, construct, entry, with_gaussian_noise
+from rlregress.frameworks.torchrl.compat import (
+    add_gaussian_noise,
+    construct,
+    find_action_spec,
+    find_entry,
+)
 from rlregress.frameworks.torchrl.known_networks import Slope, q_network
-from rlregress.frameworks.torchrl.observe.drivers.common import batch, trainer_of
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.observe.drivers.common import make_batch, make_trainer
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
 def _layer(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -46,8 +51,8 @@ class Driver:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, low=settings.low, high=settings.high)
-        self._environment = wrapped(self._envs.environment())
-        self._spec = action_spec(self._environment)
+        self._environment = wrap_environment(self._envs.environment())
+        self._spec = find_action_spec(self._environment)
         self._policy = TensorDictSequential(
             TensorDictModule(nn.Linear(1, 1), in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
@@ -72,9 +77,11 @@ class Driver:
 
     def fill(self, online: float, target: float) -> None:
         for name in ("value", "actor"):
-            fill(_layer(getattr(self._loss, f"{name}_network_params")), online)
+            fill_parameters(_layer(getattr(self._loss, f"{name}_network_params")), online)
             if self._has_target(name):
-                fill(_layer(getattr(self._loss, f"target_{name}_network_params")), target)
+                fill_parameters(
+                    _layer(getattr(self._loss, f"target_{name}_network_params")), target
+                )
 
     def target_parameters(self) -> tuple[float, float | None]:
         loss = self._loss
@@ -97,17 +104,17 @@ class Driver:
         self.set_values(0.0, 0.0)
         weight, _ = _layer(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))
-        targets = entry(self._loss(self._batch()), "target_value").detach().double().numpy()
+        targets = find_entry(self._loss(self._batch()), "target_value").detach().double().numpy()
         return targets / self._settings.discount
 
     def _batch(self) -> Any:
-        return batch(self._settings, torch.zeros(self._settings.batch_size, 1))
+        return make_batch(self._settings, torch.zeros(self._settings.batch_size, 1))
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
         exploring = self._policy
         if settings.noise is not None:
-            _, noise = with_gaussian_noise(self._policy, self._spec)
+            _, noise = add_gaussian_noise(self._policy, self._spec)
             # in a row: the trainer finds no weights in a policy that stands within another
             exploring = TensorDictSequential(*self._policy.module, noise)
             # not in place: where the mean is given as an integer, the buffer is one
@@ -121,7 +128,7 @@ class Driver:
             init_random_frames=settings.starts,
         )
         updater = SoftUpdate(self._loss, tau=settings.tau)
-        trainer = trainer_of(
+        trainer = make_trainer(
             DDPGTrainer, settings, collector, self._loss, target_net_updater=updater
         )
         envs.environments[0].received.clear()

@@ -22,12 +22,12 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictSequential,
     set_exploration_type,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, construct
-from rlregress.frameworks.torchrl.compat import deterministic as without_chance
-from rlregress.frameworks.torchrl.observe.drivers.common import batch, trainer_of
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.compat import construct, find_action_spec
+from rlregress.frameworks.torchrl.compat import find_deterministic_type as without_chance
+from rlregress.frameworks.torchrl.observe.drivers.common import make_batch, make_trainer
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.driven_agents import Look, LoopRecord, Settings, nothing
-from rlregress.probing.driven import ScriptedEnvs, fill
+from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
 class _Values(nn.Module):
@@ -52,8 +52,10 @@ class Driver:
         self._settings = settings
         self._envs = ScriptedEnvs(settings, discrete=settings.actions)
         first, last, falls = settings.epsilon
-        environments = [wrapped(self._envs.environment()) for _ in range(settings.environments)]
-        self._spec = action_spec(environments[0])
+        environments = [
+            wrap_environment(self._envs.environment()) for _ in range(settings.environments)
+        ]
+        self._spec = find_action_spec(environments[0])
         self._environments = environments
         self._actor = QValueActor(
             _Values(settings.actions), in_keys=["observation"], spec=self._spec
@@ -81,7 +83,7 @@ class Driver:
 
     def fill(self, online: float, target: float) -> None:
         for parameters, number in zip(self._parameters(), (online, target), strict=False):
-            fill([parameter.data for parameter in parameters.values(True, True)], number)
+            fill_parameters([parameter.data for parameter in parameters.values(True, True)], number)
 
     def target_parameter(self) -> float:
         return float(next(iter(self._parameters()[1].values(True, True))).flatten()[0])
@@ -91,7 +93,7 @@ class Driver:
         self.set_values(online, target)
         action = torch.zeros(self._settings.batch_size, self._settings.actions, dtype=torch.int64)
         action[:, 0] = 1
-        loss = self._loss(batch(self._settings, action))["loss"]
+        loss = self._loss(make_batch(self._settings, action))["loss"]
         return float(loss.detach())
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
@@ -106,7 +108,7 @@ class Driver:
     def _draws(self) -> Any:
         """Every draw of ``EGreedyModule`` is the number that the settings name."""
         draw = self._settings.draw
-        return nullcontext() if draw is None else _drawing(draw)
+        return nullcontext() if draw is None else _fix_draw(draw)
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
         settings, envs = self._settings, self._envs
@@ -122,7 +124,7 @@ class Driver:
             total_frames=settings.steps,
             init_random_frames=settings.starts,
         )
-        trainer = trainer_of(
+        trainer = make_trainer(
             DQNTrainer,
             settings,
             collector,
@@ -141,7 +143,7 @@ class Driver:
 
 
 @contextmanager
-def _drawing(draw: float) -> Iterator[None]:
+def _fix_draw(draw: float) -> Iterator[None]:
     """Fix the draw by which ``EGreedyModule`` explores; random actions are drawn as usual."""
     forward = EGreedyModule.forward
 

@@ -23,12 +23,12 @@ from rlregress.frameworks.torchrl.api import (
     set_exploration_type,
 )
 from rlregress.frameworks.torchrl.compat import (
-    action_spec,
-    deterministic,
-    next_values,
-    sac_loss,
-    td3_loss,
-    with_gaussian_noise,
+    add_gaussian_noise,
+    estimate_next_values,
+    find_action_spec,
+    find_deterministic_type,
+    make_sac_loss,
+    make_td3_loss,
 )
 from rlregress.frameworks.torchrl.known_networks import (
     Constant,
@@ -41,9 +41,9 @@ from rlregress.frameworks.torchrl.known_networks import (
     reporting_policy,
     transitions,
 )
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import Recorder
 from rlregress.probing.layers import make_constant
 from rlregress.probing.scripted import Scripted
@@ -78,12 +78,12 @@ class Driver:
         critics = [q_network(network(value)) for value in values]
         options["num_qvalue_nets"] = len(critics)
         if self._family == "sac":
-            loss = sac_loss(reporting_policy(s.log_prob or 0.0), critics, **options)
+            loss = make_sac_loss(reporting_policy(s.log_prob or 0.0), critics, **options)
         else:
             actor = TensorDictModule(
                 Constant(*action), in_keys=["observation"], out_keys=["action"]
             )
-            loss = td3_loss(actor, critics, action_spec=box(s.low, s.high), **options)
+            loss = make_td3_loss(actor, critics, action_spec=box(s.low, s.high), **options)
         if s.discount is not None:
             loss.make_value_estimator(gamma=s.discount)
         return loss
@@ -137,7 +137,7 @@ class Driver:
         s = self._settings
         numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
         actor = policy(numbers, box(s.low, s.high), TanhNormal, **bounds)
-        return sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
+        return make_sac_loss(actor, [q_network(Constant(0.0)) for _ in range(2)])
 
     def target_entropy(self) -> float:
         return float(self._gaussian_loss(np.size(self._settings.low)).target_entropy)
@@ -174,41 +174,43 @@ class Driver:
         for dimension in range(len(low)):
             network = partial(_OneAction, dimension, len(low))
             loss = self._loss([0.0, 0.0], network, action)
-            torch.manual_seed(shifted(s.seed))
+            torch.manual_seed(shift_seed(s.seed))
             batch = transitions(samples, 0.0, action_dimensions=len(low))
-            actions.append(next_values(loss, batch).numpy())
+            actions.append(estimate_next_values(loss, batch).numpy())
         return np.stack(actions, axis=1)
 
     def run(self) -> Recorder:
         """Act in an environment; nothing learns."""
         s = self._settings
         environment = Scripted(s.low, s.high)
-        spec = action_spec(wrapped(environment))
+        spec = find_action_spec(wrap_environment(environment))
         layer = nn.utils.skip_init(nn.Linear, 1, 1)
         make_constant(layer, s.pre_tanh)
         actor = TensorDictSequential(
             TensorDictModule(layer, in_keys=["observation"], out_keys=["param"]),
             TanhModule(in_keys=["param"], out_keys=["action"], spec=spec),
         )
-        exploring, noise = with_gaussian_noise(actor, spec)
+        exploring, noise = add_gaussian_noise(actor, spec)
         set_noise(noise, s.noise)
-        return act(environment, actor, exploring, s)
+        return record_acting(environment, actor, exploring, s)
 
 
-def act(environment: Scripted, actor: Any, exploring: Any, settings: Settings) -> Recorder:
+def record_acting(
+    environment: Scripted, actor: Any, exploring: Any, settings: Settings
+) -> Recorder:
     """Act, without chance where there is no noise.
 
     Noise that is as by default is drawn for all steps at once.
     """
     journal, steps = Recorder(), settings.steps
     without = settings.noise == 0.0
-    exploration = deterministic() if without else ExplorationType.RANDOM
+    exploration = find_deterministic_type() if without else ExplorationType.RANDOM
     with set_exploration_type(exploration), torch.no_grad():
         if settings.noise is None:
             observations = TensorDict({"observation": torch.zeros(steps, 1)}, [steps])
             journal.actions.append(list(exploring(observations)["action"].numpy()))
         else:
-            wrapped(environment).rollout(steps, actor if without else exploring)
+            wrap_environment(environment).rollout(steps, actor if without else exploring)
             journal.actions.append(environment.received[-steps:])
     return journal
 

@@ -22,18 +22,21 @@ from rlregress.frameworks.torchrl.api import (
 )
 from rlregress.frameworks.torchrl.known_networks import Constant, box, q_network, reporting_policy
 from rlregress.frameworks.torchrl.observe.drivers.twin_losses import (
-    act,
     read_updated_target,
+    record_acting,
     set_noise,
 )
 from rlregress.frameworks.torchrl.observe.drivers.twin_trainers import (
     parts_of_losses,
     trained_tensors_by_part,
 )
-from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
+from rlregress.frameworks.torchrl.scripted_environments import (
+    register_environment,
+    wrap_environment,
+)
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing import layers
-from rlregress.probing.isolation import shifted
+from rlregress.probing.isolation import shift_seed
 from rlregress.probing.journal import Recorder
 from rlregress.probing.layers import linear_layers, make_constant
 from rlregress.probing.scripted import Scripted
@@ -65,7 +68,7 @@ class Driver:
         s = self._settings
         sections: dict[str, dict[str, Any]] = {
             "env": {
-                "name": environment, "library": "gymnasium", "seed": shifted(s.seed),
+                "name": environment, "library": "gymnasium", "seed": shift_seed(s.seed),
                 "max_episode_steps": 100_000,
             },
             "network": {
@@ -97,7 +100,7 @@ class Driver:
             if s.collected_at_once == 1:
                 settings["frames_per_batch"] = frames
             settings.update(lr=0.0, utd_ratio=1.5 / frames)
-        return programs.settings(sections, {**settings, **changed})
+        return programs.change_settings(sections, {**settings, **changed})
 
     def _play(self, journal: Recorder, **options: Any) -> Scripted:
         """Make an environment that plays the settings; each copy keeps its actions."""
@@ -121,7 +124,7 @@ class Driver:
             changed: settings by name.
         """
         s, journal = self._settings, Recorder()
-        program = programs.load(self._family, self._family)
+        program = programs.load_program(self._family, self._family)
         maker = f"make_{self._family}_agent"
         make_agent, make_loss = getattr(program, maker), program.make_loss_module
         make_replay_buffer = program.make_replay_buffer
@@ -152,15 +155,15 @@ class Driver:
         program.make_environment.__globals__["ParallelEnv"] = (
             lambda count, make, serial_for_single=True, **options: SerialEnv(count, make, **options)
         )
-        recording = journal.recording(
+        recording = journal.record_steps(
             parts_of_losses(lambda: trained_tensors_by_part(self.loss)),
             lambda: self.loss.actor_network_params.values(True, True),
             lambda: self.loss.target_qvalue_network_params.values(True, True),
             after,
         )
         # with constant heads, one log-probability for all states
-        means = nullcontext() if s.log_prob is None else _means()
-        with means, registered(partial(self._play, journal)) as environment, recording:
+        means = nullcontext() if s.log_prob is None else _fix_means()
+        with means, register_environment(partial(self._play, journal)) as environment, recording:
             program.main(self._settings_for(environment, **changed))
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])
@@ -207,7 +210,7 @@ class Driver:
             squash = TanhModule(in_keys=["param"], out_keys=["action"], spec=box(-1.0, 1.0))
             layer = TensorDictModule(Constant(0.0), in_keys=["observation"], out_keys=["param"])
             model[0] = TensorDictSequential(layer, squash)
-        make_loss = programs.load(self._family, "utils").make_loss_module
+        make_loss = programs.load_program(self._family, "utils").make_loss_module
         loss, updater = make_loss(self._settings_for(target_update_polyak=share), model)
         return read_updated_target(loss, updater, source, target)
 
@@ -217,15 +220,17 @@ class Driver:
 
     def _agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
         """Policy and Q network of the program, and the policy that collects."""
-        make = getattr(programs.load(self._family, "utils"), f"make_{self._family}_agent")
-        own_environment = wrapped(environment)
+        make = getattr(programs.load_program(self._family, "utils"), f"make_{self._family}_agent")
+        own_environment = wrap_environment(environment)
         return make(settings, own_environment, own_environment, torch.device("cpu"))
 
     def _make_loss(self, **changed: Any) -> tuple[Any, Any]:
         """Policy and Q network of the program, and the loss of them."""
         settings = self._settings_for(**changed)
         model, _ = self._agent(self._environment(), settings)
-        return model, programs.load(self._family, "utils").make_loss_module(settings, model)[0]
+        return model, programs.load_program(self._family, "utils").make_loss_module(
+            settings, model
+        )[0]
 
     def architecture(self) -> np.ndarray:
         s = self._settings
@@ -239,10 +244,10 @@ class Driver:
         critics = len(next(iter(loss.qvalue_network_params.values(True, True))))
         own = {id(tensor) for tensor in actor.parameters()}
         shared = any(id(tensor) in own for tensor in critic.parameters())
-        received = layers.activation(
+        received = layers.measure_activation(
             actor, lambda observations: actor(TensorDict({"observation": observations}, [1]))
         )
-        return layers.architecture(hidden, critics, received, shared)
+        return layers.describe_architecture(hidden, critics, received, shared)
 
     def initialisation(self) -> np.ndarray:
         _, loss = self._make_loss(hidden_sizes=list(self._settings.hidden))
@@ -252,12 +257,12 @@ class Driver:
             next(t for t in tensors if tuple(t.shape) == shape)[0]
             for shape in ((2, 256, 256), (2, 256))
         )
-        return layers.initialisation(weight, bias)
+        return layers.measure_initialisation(weight, bias)
 
     def log_epsilons(self) -> list[float]:
         _, loss = self._make_loss()
         name = "make_sac_optimizer" if self._family == "sac" else "make_optimizer"
-        make = getattr(programs.load(self._family, "utils"), name)
+        make = getattr(programs.load_program(self._family, "utils"), name)
         actor, critic, *temperature = make(self._settings_for(), loss)
         optimizers = [critic, actor, *temperature]
         groups = trained_tensors_by_part(loss).values()
@@ -272,7 +277,7 @@ class PolicyDriver(Driver):
         environment = self._environment()
         model, exploring = self._agent(environment, self._settings_for())
         self._prepare(model, exploring)
-        return act(environment, model[0], exploring, self._settings)
+        return record_acting(environment, model[0], exploring, self._settings)
 
 
 def last_weights(parameters: Any) -> torch.Tensor:
@@ -292,7 +297,7 @@ def make_constant_q(parameters: Any, values: Sequence[float]) -> None:
     last.data.copy_(torch.tensor(values, dtype=last.dtype).reshape(2, 1))
 
 
-def _means() -> Any:
+def _fix_means() -> Any:
     """Every Gaussian draw is the mean."""
 
     def zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:

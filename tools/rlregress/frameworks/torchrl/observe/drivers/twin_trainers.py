@@ -22,10 +22,15 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
     TensorDictSequential,
 )
-from rlregress.frameworks.torchrl.compat import action_spec, sac_loss, silent_trainer, td3_loss
+from rlregress.frameworks.torchrl.compat import (
+    find_action_spec,
+    make_sac_loss,
+    make_silent_trainer,
+    make_td3_loss,
+)
 from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, Slope, policy, q_network
 from rlregress.frameworks.torchrl.observe.drivers import twin_losses
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.measurements.twin_agents import Settings
 from rlregress.probing.journal import Parts, Recorder
 from rlregress.probing.layers import make_constant
@@ -50,7 +55,7 @@ class Driver:
         s = settings
         flags: dict[str, Any] = {"terminated": s.terminated, "truncated": s.truncated}
         self._environment = environment or Scripted(s.low, s.high, rewards=s.reward, **flags)
-        self._spec = action_spec(wrapped(self._environment))
+        self._spec = find_action_spec(wrap_environment(self._environment))
         self.buffer = TensorDictReplayBuffer(
             storage=LazyTensorStorage(256), batch_size=settings.batch_size
         )
@@ -63,7 +68,7 @@ class Driver:
             numbers = Numbers([s.pre_tanh or 0.0], [scale], torch.float32)
             bounds = {"low": self._spec.space.low, "high": self._spec.space.high}
             actor = policy(numbers, self._spec, TanhNormal, **bounds)
-            return sac_loss(actor, critics, loss_function="l2"), actor
+            return make_sac_loss(actor, critics, loss_function="l2"), actor
         layer = nn.Linear(1, 1)
         if s.pre_tanh is not None:
             make_constant(layer, s.pre_tanh)
@@ -72,7 +77,7 @@ class Driver:
             TanhModule(in_keys=["param"], out_keys=["action"], spec=self._spec),
         )
         options = {"action_spec": self._spec, "loss_function": "l2"}
-        return td3_loss(deterministic, critics, **options), deterministic
+        return make_td3_loss(deterministic, critics, **options), deterministic
 
     def run(self) -> Recorder:
         """The trainer's own loop, with an update for each step that is collected."""
@@ -94,10 +99,10 @@ class Driver:
             delay = s.named(delay="policy_update_delay")
             stepping = {"optimization_stepper": TD3OptimizationStepper(*optimizers, **delay)}
         started = {} if not s.starts else {"init_random_frames": s.starts}
-        trainer = silent_trainer(
+        trainer = make_silent_trainer(
             SACTrainer if self._family == "sac" else TD3Trainer,
             Collector(
-                wrapped(self._environment),
+                wrap_environment(self._environment),
                 actor,
                 frames_per_batch=s.collected_at_once,
                 total_frames=s.steps,
@@ -113,7 +118,7 @@ class Driver:
         journal.actions.append(self._environment.received)
         policy_and_targets = (loss.actor_network_params, loss.target_qvalue_network_params)
         recorded = [lambda own=own: own.values(True, True) for own in policy_and_targets]
-        with journal.recording(parts_of_losses(lambda: trained_tensors), *recorded):
+        with journal.record_steps(parts_of_losses(lambda: trained_tensors), *recorded):
             trainer.train()
         last = self.buffer[:][-1]
         journal.stored_action = float(last["action"].reshape(-1)[0])

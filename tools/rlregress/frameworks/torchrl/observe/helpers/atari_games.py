@@ -23,15 +23,15 @@ from rlregress.environments.atari_play import Player, Step
 from rlregress.environments.atari_vision import Vision
 from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import GymWrapper, TensorDict, TransformedEnv, step_mdp
-from rlregress.frameworks.torchrl.scripted_environments import registered
+from rlregress.frameworks.torchrl.scripted_environments import register_environment
 
 _NAME = "ProbeNoFrameskip-v4"
 _SIGNAL = "end-of-life"
 
 
-def _registered(game: Any) -> Any:
+def _register_game(game: Any) -> Any:
     # a real game would skip the frames itself; this one has no such argument, so TorchRL does it
-    return registered(lambda render_mode=None: game, _NAME, order_enforce=False)
+    return register_environment(lambda render_mode=None: game, _NAME, order_enforce=False)
 
 
 def _resize(picture: torch.Tensor, size: list[int], interpolation: Any, antialias: bool) -> Any:
@@ -52,7 +52,7 @@ def _has_torchvision() -> bool:
 
 
 @contextlib.contextmanager
-def resizing() -> Iterator[None]:
+def enable_resizing() -> Iterator[None]:
     """``Resize`` works where torchvision is not installed.
 
     torchvision hands a tensor to ``torch.nn.functional.interpolate``, with the settings that it is
@@ -118,13 +118,13 @@ class _Played:
         return np.moveaxis(pictures, -1, 0) if pictures.shape[-1] == 3 else pictures
 
     def reset(self) -> np.ndarray:
-        with resizing():
+        with enable_resizing():
             self._now = self._environment.reset()
         return self._pictures(self._now)
 
     def step(self, action: int) -> Step:
         self._now["action"] = torch.full(self._environment.batch_size, action)
-        with resizing():
+        with enable_resizing():
             stepped = self._environment.step(self._now)["next"]
         self._now = step_mdp(self._now)
         done = bool(stepped["done"])
@@ -141,7 +141,7 @@ def play(environment: Any, game: Any) -> Player:
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
-def wrapped(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
+def wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
     """The game with these transforms."""
     environment: Any = GymWrapper(
         game, frame_skip=frame_skip, device="cpu", categorical_action_encoding=True
@@ -154,13 +154,13 @@ def wrapped(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
     return environment
 
 
-def part(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
+def play_through_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
     """Through these transforms alone."""
     played = AtariGame() if game is None else game
-    return play(wrapped(played, *transforms, frame_skip=frame_skip), played)
+    return play(wrap_game(played, *transforms, frame_skip=frame_skip), played)
 
 
-def in_colours(player: Player) -> Player:
+def unscale_observations(player: Player) -> Player:
     """Observations in the units of the game, 0 to 255, after ``ToTensorImage`` has scaled them."""
 
     def step(action: int) -> Step:
@@ -170,21 +170,21 @@ def in_colours(player: Player) -> Player:
     return player._replace(reset=lambda: player.reset() * 255.0, step=step)
 
 
-def program() -> Any:
+def load_program() -> Any:
     """``utils_atari.py`` of the PPO program."""
-    return programs.load("ppo", "utils_atari")
+    return programs.load_program("ppo", "utils_atari")
 
 
-def base(game: Any, **options: Any) -> Any:
+def make_base_environment(game: Any, **options: Any) -> Any:
     """``make_base_env`` of the program, one game."""
-    with _registered(game) as name:
-        return program().make_base_env(name, **options)
+    with _register_game(game) as name:
+        return load_program().make_base_env(name, **options)
 
 
-def outer(game: Any) -> Any:
+def make_outer_environment(game: Any) -> Any:
     """``make_parallel_env`` of the program, for one game: all that surrounds it."""
-    utilities = program()  # before anything stands in for torchvision
-    with _registered(game) as name, resizing(), extreme_random_integers(largest=False):
+    utilities = load_program()  # before anything stands in for torchvision
+    with _register_game(game) as name, enable_resizing(), extreme_random_integers(largest=False):
         environments = utilities.make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
         # the game is made when it is first needed
         environments.reset()
@@ -192,20 +192,20 @@ def outer(game: Any) -> Any:
 
 
 @functools.cache
-def _once() -> tuple[AtariGame, Any]:
+def _make_game_once() -> tuple[AtariGame, Any]:
     """A game and all that surrounds it, made once: that takes longer than most probes."""
     game = AtariGame()
-    return game, outer(game)
+    return game, make_outer_environment(game)
 
 
-def named(*names: str) -> list[Any]:
+def find_transforms(*names: str) -> list[Any]:
     """Transforms of these classes that the program uses, free to be appended elsewhere."""
-    return [t.clone() for t in _once()[1].transform if type(t).__name__ in names]
+    return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
 
 
-def waiting(noops: int) -> Player:
+def play_through_waiting(noops: int) -> Player:
     """Through everything, with ``noops`` actions on reset whatever chance says."""
-    game, environment = _once()
+    game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
             transform.noops, transform.random = noops, False
@@ -215,18 +215,22 @@ def waiting(noops: int) -> Player:
 def play_whole(make_env: Callable[[], Any]) -> Player:
     """Through everything that the program puts around a game of ``make_env``."""
     game = make_env()
-    return play(outer(game), game)
+    return play(make_outer_environment(game), game)
 
 
 @functools.cache
 def _models() -> tuple[Any, Any]:
-    utilities = program()
-    with _registered(AtariGame()) as name, resizing(), extreme_random_integers(largest=False):
+    utilities = load_program()
+    with (
+        _register_game(AtariGame()) as name,
+        enable_resizing(),
+        extreme_random_integers(largest=False),
+    ):
         actor, critic = utilities.make_ppo_models(name, "cpu", "gymnasium")
     return actor, critic
 
 
-def vision(pictures: torch.Tensor) -> Vision:
+def make_vision(pictures: torch.Tensor) -> Vision:
     """Actor and critic of the program, looking at these pictures [1, 4, 84, 84], as floats."""
     actor, critic = _models()
 

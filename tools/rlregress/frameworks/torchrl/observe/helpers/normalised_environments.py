@@ -15,14 +15,18 @@ from rlregress.frameworks.torchrl import programs
 from rlregress.frameworks.torchrl.api import SerialEnv, TensorDict, TransformedEnv, VecNorm
 from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, box, policy, v_network
 from rlregress.frameworks.torchrl.observe.helpers import tiny_trainers
-from rlregress.frameworks.torchrl.scripted_environments import REGISTERED, registered, wrapped
+from rlregress.frameworks.torchrl.scripted_environments import (
+    REGISTERED,
+    register_environment,
+    wrap_environment,
+)
 from rlregress.measurements.normalisation import Script, Walked, count_steps, showing
 from rlregress.probing.scripted import Scripted
 
 
-def transformed(script: Script, *transforms: Any) -> TransformedEnv:
+def transform_environment(script: Script, *transforms: Any) -> TransformedEnv:
     """An environment of a script within transforms."""
-    environment = TransformedEnv(wrapped(Scripted(**script)))
+    environment = TransformedEnv(wrap_environment(Scripted(**script)))
     for transform in transforms:
         environment.append_transform(transform)
     return environment
@@ -41,7 +45,7 @@ def walk(environment: Any, steps: int) -> Walked:
 
 def walk_normalised(scripts: Sequence[Script], norm: Any = VecNorm, **options: Any) -> Walked:
     """See ``measurements.normalisation.Walk``."""
-    makers = [lambda own=script: wrapped(Scripted(**own)) for script in scripts]
+    makers = [lambda own=script: wrap_environment(Scripted(**own)) for script in scripts]
     environment = SerialEnv(len(makers), makers) if len(makers) > 1 else makers[0]()
     normalised = TransformedEnv(environment)
     for key in ("observation", "reward"):
@@ -62,8 +66,8 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
 
 def make_script_environment(script: Script) -> Any:
     """The environment of the PPO program, made by its own function."""
-    with registered(partial(Scripted, **script, dtype=np.float64)) as name:
-        return programs.load("ppo", "utils_mujoco").make_env(name)
+    with register_environment(partial(Scripted, **script, dtype=np.float64)) as name:
+        return programs.load_program("ppo", "utils_mujoco").make_env(name)
 
 
 class _Noting(Numbers):
@@ -89,7 +93,7 @@ class Trained:
     def __init__(self, training: Any, evaluation: Script) -> None:
         from rlregress.frameworks.torchrl.api import IndependentNormal
 
-        program = programs.load("ppo", "ppo_mujoco")
+        program = programs.load_program("ppo", "ppo_mujoco")
         network = _Noting()
         critic = v_network(Constant(0.0, dtype=tiny_trainers.SINGLE))
         actor = policy(network, box(-1.0, 1.0, tiny_trainers.SINGLE), IndependentNormal)
@@ -106,7 +110,7 @@ class Trained:
 
         def made(*arguments: Any, **options: Any) -> Any:
             # the environment of the training is made first, then that of the evaluation
-            with registered(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
+            with register_environment(partial(Scripted, **playbacks.pop(0), dtype=np.float64)):
                 return make(*arguments, **options)
 
         program.eval_model, program.make_env = recording, made
@@ -114,7 +118,7 @@ class Trained:
             path = Path(folder) / "agent.pt"
             frames = len(training) - 1
             program.main(
-                programs.ppo_settings(
+                programs.make_ppo_settings(
                     REGISTERED, frames, frames, normalize_observation=True, path=str(path)
                 )
             )

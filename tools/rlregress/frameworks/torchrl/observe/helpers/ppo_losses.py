@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from rlregress.frameworks.torchrl.api import IndependentNormal, TensorDict
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, make_ppo_loss
 from rlregress.frameworks.torchrl.known_networks import Constant, Numbers, box, policy, v_network
 
 
-def minibatch(
+def make_minibatch(
     actor: Any,
     count: int,
     advantages: Any = 0.0,
@@ -43,17 +43,17 @@ def minibatch(
     return batch
 
 
-def gaussian() -> Any:
+def make_gaussian_policy() -> Any:
     """A policy with mean 0 and standard deviation 1 in every state."""
     return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
 
 
-def make(actor: Any, value: float, **options: Any) -> Any:
+def make_loss(actor: Any, value: float, **options: Any) -> Any:
     """The loss of a policy and of a critic that outputs ``value`` in every state."""
-    return ppo_loss(actor, v_network(Constant(value)), **options)
+    return make_ppo_loss(actor, v_network(Constant(value)), **options)
 
 
-def losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
-    """All outputs of the loss for one minibatch; ``batch`` are arguments of ``minibatch``."""
-    actor = gaussian()
-    return make(actor, value, **options)(minibatch(actor, **batch))
+def compute_losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
+    """All outputs of the loss for one minibatch; ``batch`` are arguments of ``make_minibatch``."""
+    actor = make_gaussian_policy()
+    return make_loss(actor, value, **options)(make_minibatch(actor, **batch))

@@ -22,9 +22,12 @@ from rlregress.frameworks.torchrl.api import (
     SerialEnv,
     TensorDictReplayBuffer,
 )
-from rlregress.frameworks.torchrl.compat import LOG_PROBS, ppo_loss, silent_trainer
+from rlregress.frameworks.torchrl.compat import LOG_PROBS, make_ppo_loss, make_silent_trainer
 from rlregress.frameworks.torchrl.known_networks import box, policy, v_network
-from rlregress.frameworks.torchrl.scripted_environments import registered, wrapped
+from rlregress.frameworks.torchrl.scripted_environments import (
+    register_environment,
+    wrap_environment,
+)
 from rlregress.measurements.ppo_loop import RecordedTraining
 from rlregress.probing import scripted
 from rlregress.probing.scripted import Scripted
@@ -66,12 +69,12 @@ class LossTraining(RecordedTraining):
     def watch_optimizer(self, optimizer: torch.optim.Optimizer, scale: nn.Parameter) -> None:
         """Record the gradients before each step of an optimiser."""
 
-        def look(*_: Any) -> None:
+        def note_step(*_: Any) -> None:
             self.rates.append(float(optimizer.param_groups[0]["lr"]))
             gradient = scale.grad
             self.log_std_gradients.append(0.0 if gradient is None else float(gradient.sum()))
 
-        optimizer.register_step_pre_hook(look)
+        optimizer.register_step_pre_hook(note_step)
 
 
 def lower_log_prob(ratio: Any) -> Change:
@@ -98,7 +101,7 @@ def models() -> Any:
     return actor, v_network(value), log_std
 
 
-def playing(**script: Any) -> Make:
+def make_script_maker(**script: Any) -> Make:
     """Makes a ``Scripted``; rewards that differ if they are not given.
 
     (The trainer normalises advantages over the rollout.)
@@ -107,8 +110,10 @@ def playing(**script: Any) -> Make:
 
 
 def counting_maker(steps: int, **script: Any) -> Make:
-    """Return what makes ``scripted.counting``, with rewards that differ by default."""
-    return functools.partial(scripted.counting, steps, **{"rewards": [1.0, -1.0], **script})
+    """Return a maker of counting environments, whose rewards differ by default."""
+    return functools.partial(
+        scripted.make_counting_environment, steps, **{"rewards": [1.0, -1.0], **script}
+    )
 
 
 def trainer(
@@ -135,17 +140,17 @@ def trainer(
     """
     recorded = LossTraining() if recorded is None else recorded
     actor, critic, log_std = models()
-    loss = ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
+    loss = make_ppo_loss(actor, critic, clip_epsilon=0.2, entropy_coeff=entropy)
     recorded.watch_loss(loss, change)
     optimizer = torch.optim.SGD(loss.parameters(), lr=learning_rate)
     recorded.watch_optimizer(optimizer, log_std)
-    playing = [wrapped(environment) for environment in environments]
+    playing = [wrap_environment(environment) for environment in environments]
     environment = playing[0]
     if len(playing) > 1:
         environment = SerialEnv(len(playing), [lambda env=single: env for single in playing])
     if schedule is not None:
         settings["lr_scheduler"] = schedule(optimizer)
-    training = silent_trainer(
+    training = make_silent_trainer(
         PPOTrainer,
         Collector(environment, actor, frames_per_batch=frames, total_frames=total_steps),
         loss,
@@ -174,7 +179,7 @@ def _watch(program: Any, recorded: LossTraining, change: Change | None) -> None:
     """Let a fresh copy of the program use our models, and record its run."""
     loss_class, group_optimizers = program.ClipPPOLoss, program.group_optimizers
     # its name until 0.11
-    collector_name = programs.part(program, "Collector", "SyncDataCollector")
+    collector_name = programs.find_first_name(program, "Collector", "SyncDataCollector")
     collector_class: Any = getattr(program, collector_name)
     actor, critic, log_std = models()
 
@@ -222,13 +227,13 @@ def program(
         changed: further settings of the program.
     """
     recorded = LossTraining() if recorded is None else recorded
-    loaded = programs.load("ppo", "ppo_mujoco")
-    programs.without_normalisation(loaded)
+    loaded = programs.load_program("ppo", "ppo_mujoco")
+    programs.disable_normalisation(loaded)
     _watch(loaded, recorded, change)
     # observations as MuJoCo gives them: until 0.13 the program takes no others
-    with registered(functools.partial(make, dtype=np.float64)) as environment:
+    with register_environment(functools.partial(make, dtype=np.float64)) as environment:
         loaded.main(
-            programs.ppo_settings(
+            programs.make_ppo_settings(
                 environment, frames, minibatch, total_frames=total_steps, lr=learning_rate,
                 ppo_epochs=epochs, **changed,
             )

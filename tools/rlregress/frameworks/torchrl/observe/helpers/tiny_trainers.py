@@ -17,13 +17,13 @@ from rlregress.frameworks.torchrl.api import (
     TensorDictReplayBuffer,
 )
 from rlregress.frameworks.torchrl.compat import (
-    action_spec,
     construct,
-    ppo_loss,
-    silent_trainer,
+    find_action_spec,
+    make_ppo_loss,
+    make_silent_trainer,
 )
 from rlregress.frameworks.torchrl.known_networks import Numbers, policy
-from rlregress.frameworks.torchrl.scripted_environments import wrapped
+from rlregress.frameworks.torchrl.scripted_environments import wrap_environment
 from rlregress.probing.scripted import Scripted
 
 SINGLE = torch.float32
@@ -43,12 +43,14 @@ class GradientNorms(torch.optim.SGD):
         return super().step(closure)
 
 
-def collector(environment: Scripted, actor: Any, frames: int) -> Any:
+def make_collector(environment: Scripted, actor: Any, frames: int) -> Any:
     """A collector of one batch of ``frames`` steps in this process."""
-    return Collector(wrapped(environment), actor, frames_per_batch=frames, total_frames=frames)
+    return Collector(
+        wrap_environment(environment), actor, frames_per_batch=frames, total_frames=frames
+    )
 
 
-def collect(environment: Any, frames: int, **options: Any) -> Any:
+def collect_batch(environment: Any, frames: int, **options: Any) -> Any:
     """One batch of random actions in an environment of TorchRL, [frames]."""
     collector = construct(
         Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
@@ -63,7 +65,7 @@ def _buffer(frames: int, batch_size: int, **options: Any) -> Any:
     return TensorDictReplayBuffer(storage=storage, batch_size=batch_size, **options)
 
 
-def ppo(
+def run_ppo_trainer(
     environment: Scripted,
     actor: Any,
     critic: Any,
@@ -73,11 +75,11 @@ def ppo(
     **settings: Any,
 ) -> tuple[Any, ClipPPOLoss, GradientNorms]:
     """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
-    loss = ppo_loss(actor, critic, clip_epsilon=0.2)
+    loss = make_ppo_loss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
-    trainer = silent_trainer(
+    trainer = make_silent_trainer(
         PPOTrainer,
-        collector(environment, actor, frames),
+        make_collector(environment, actor, frames),
         loss,
         frames,
         optim_steps_per_batch=None,
@@ -94,7 +96,7 @@ def ppo(
 
 def squashed_policy(environment: Scripted, loc: list[float], scale: float) -> Any:
     """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
-    spec = action_spec(wrapped(environment))
+    spec = find_action_spec(wrap_environment(environment))
     return policy(
         Numbers(loc, [scale] * len(loc), SINGLE),
         spec,
