@@ -240,7 +240,7 @@ def _sort_nearest_first(
 
 
 def _find_known_changes(step: ChangedAt, adapters: Sequence[Adapter]) -> list[Change]:
-    """Changes between the two releases of a step that the suite knows."""
+    """Return changes between the two releases of a step that the suite knows."""
     changes = [
         change
         for adapter in adapters

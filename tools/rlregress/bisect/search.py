@@ -172,7 +172,7 @@ class Search:
             shutil.rmtree(checkout, ignore_errors=True)
 
     def _checkout_folder(self, version: RequestedVersion) -> Path | None:
-        """The folder of a commit that this search has written; its name tells all its files."""
+        """Return the folder of a commit that this search wrote; its name identifies it."""
         checkouts = self.own / "revisions"
         if version.tree is None or checkouts not in version.tree.parents:
             return None
@@ -325,7 +325,7 @@ def _start_search(
     say: cached_folders.Say,
     shared: Sequence[str] = (),
 ) -> Iterator[Search]:
-    """A search with a folder of its own.
+    """Yield a search with a folder of its own.
 
     One that is interrupted, or that finds no network, goes on with what it has kept.
     """
@@ -419,7 +419,7 @@ def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:
 
 
 def _expect_checks(ends: int, count: int) -> None:
-    """Announce to the progress that versions are halved down to one step."""
+    """Tell the progress display how many versions halving will check, down to one step."""
     progress.begin("checking versions", ends + round(math.log2(max(count - 1, 1))))
     progress.expect([progress.CommandStage(_EXPLAINING, starts=0)])
 

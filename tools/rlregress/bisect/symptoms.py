@@ -99,7 +99,7 @@ class Checked:
         )
 
     def trace(self, training: Training) -> Trace:
-        """A trace that was recorded before, or is now."""
+        """Return a trace that was recorded before, or record one."""
         try:
             return trace_reader.load(runtimes.trace_path(training, self.folder))
         except UserError:
@@ -151,7 +151,7 @@ class Symptom:
 
 
 def detail(adapter: Adapter, id: str) -> Symptom:
-    """The variant of a detail, in every scope.
+    """Return the symptom of a detail: its variant in every scope.
 
     Raises:
         UserError: there is no such detail.
@@ -203,7 +203,7 @@ def _check_algorithm(adapter: Adapter, owner: str, default_name: str) -> None:
 
 
 def default(adapter: Adapter, name: str) -> Symptom:
-    """The default of a hyperparameter, "td3 minibatch_size", or of a parameter.
+    """Return the symptom of a default: of a hyperparameter, "td3 minibatch_size", or a parameter.
 
     A parameter is named by its function, "stable_baselines3.td3.td3.TD3 batch_size", or that of a
     class by its algorithm, "td3 batch_size", or as it is imported, "stable_baselines3.TD3
@@ -292,7 +292,7 @@ _tree = lru_cache(maxsize=2)(public_names.read)
 
 
 def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
-    """The trace of a built-in training, equal to that of the old end or not.
+    """Return the symptom of a built-in training: whether its trace equals that of the old end.
 
     Raises:
         UserError: there is no such training.
@@ -308,7 +308,7 @@ def trace(adapter: Adapter, algorithm: str, scenario: str = "") -> Symptom:
 
 
 def script(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Symptom:
-    """The trace of a user's script, equal to that of the old end or not."""
+    """Return the symptom of a user's script: whether its trace equals that of the old end."""
     training = compared_trainings.make_script_training(job, imports)
     title = f"trace of {training.name}"
     return Symptom(
@@ -334,7 +334,7 @@ def _make_symptom_of_training(training: Training) -> Callable[[Checked, Checked]
 
 
 def command(text: str) -> Symptom:
-    """The exit code of a command, which finds the version's Python first; 125: not checked.
+    """Return the symptom of a command: its exit code (125: not checked), with the version's Python.
 
     Raises:
         UserError: its quotes do not close, or it needs a shell.

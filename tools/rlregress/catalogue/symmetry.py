@@ -12,7 +12,7 @@ _MIRRORED = """A mirror changes the sign of observation and action. The mean of 
 
 
 def _gap(i: Inputs) -> float:
-    """Mean of a mirrored observation minus the mirrored mean of the observation."""
+    """Return the mean of a mirrored observation minus the mirrored mean of the observation."""
     return 2.0 * float(i["bias"])
 
 

@@ -51,7 +51,7 @@ class _Passed(NamedTuple):
 def _list_passed_layers(
     module: torch.nn.Module, query: Callable[[], torch.Tensor]
 ) -> list[_Passed]:
-    """The layers with weights in the order in which they are used, and what entered each."""
+    """Return the layers with weights in the order in which they are used, and the input of each."""
     passed: list[_Passed] = []
 
     def note(layer: Any, inputs: Any) -> None:
@@ -99,7 +99,7 @@ def activations(vision: Vision) -> np.ndarray:
 
 @contextlib.contextmanager
 def _say_below_and_above(vision: Vision) -> Iterator[None]:
-    """Every layer says BELOW and ABOVE in turn, whatever enters it; afterwards all is as before."""
+    """Let every layer output BELOW and ABOVE in turn, whatever its input, within the block."""
     all_layers = _list_passed_layers(vision.module, vision.logits) + _list_passed_layers(
         vision.module, vision.value
     )
@@ -125,7 +125,7 @@ def _count(parameters: list[torch.Tensor], *answers: torch.Tensor) -> set[int]:
 
 
 def count_used_pixels(vision: Vision) -> np.ndarray:
-    """Parameters that a gradient reaches: [from policy and value, policy only, value only]."""
+    """Count the parameters that a gradient reaches: [from policy and value, policy, value only]."""
     parameters: list[torch.Tensor] = [p for p in vision.module.parameters() if p.requires_grad]
     policy = _count(parameters, vision.logits())
     value = _count(parameters, vision.value())

@@ -25,7 +25,8 @@ def is_largest(scores: np.ndarray, count: int) -> np.ndarray:
 
 
 def step_factor(learning_rate: float, count: int, deviation: float) -> float:
-    """Factor of each used direction for a difference of 1 between the returns of its two sides.
+    """Return the factor of each used direction for a difference of 1 between the returns of its two
+    sides.
 
     Algorithm 2, line 7: the learning rate over the number of directions and the standard deviation
     of the returns.

@@ -16,7 +16,7 @@ Weights = Callable[[int, int], np.ndarray]
 
 
 def area(old: int, new: int) -> np.ndarray:
-    """Each new pixel is the mean of its area; old pixels count by the part inside of it."""
+    """Average the area of each new pixel; old pixels count by the part inside of it."""
     edges = np.arange(new + 1) * (old / new)
     lower = np.maximum(edges[:-1, None], np.arange(old))
     upper = np.minimum(edges[1:, None], np.arange(old) + 1)
@@ -24,7 +24,7 @@ def area(old: int, new: int) -> np.ndarray:
 
 
 def _centres(old: int, new: int) -> np.ndarray:
-    """Positions of the centres of new pixels among the old ones, whose centres are 0, 1, ..."""
+    """Return the centres of new pixels among the old ones, whose centres are 0, 1, ..."""
     return (np.arange(new) + 0.5) * (old / new) - 0.5
 
 
@@ -35,29 +35,29 @@ def _triangle_weights(old: int, new: int, width: float) -> np.ndarray:
 
 
 def bilinear(old: int, new: int) -> np.ndarray:
-    """Between the two nearest centres, however many old pixels a new one covers."""
+    """Interpolate between the two nearest centres, however many old pixels a new one covers."""
     return _triangle_weights(old, new, 1.0)
 
 
 def antialiased(old: int, new: int) -> np.ndarray:
-    """Triangles as wide as the new pixels are."""
+    """Average with triangles as wide as the new pixels are."""
     return _triangle_weights(old, new, max(old / new, 1.0))
 
 
 def nearest(old: int, new: int) -> np.ndarray:
-    """The old pixel that a new one begins in."""
+    """Return the old pixel that a new one begins in."""
     weights = np.zeros((new, old))
     weights[np.arange(new), np.floor(np.arange(new) * (old / new)).astype(int)] = 1.0
     return weights
 
 
 def unrounded(values: np.ndarray) -> np.ndarray:
-    """Pixels of any size, as in floating-point pictures."""
+    """Return pixels of any size, as in floating-point pictures."""
     return values
 
 
 def resize(picture: np.ndarray, weights: Weights, size: int) -> np.ndarray:
-    """``picture`` [height, width, ...] as [size, size, ...]."""
+    """Return ``picture`` [height, width, ...] as [size, size, ...]."""
     rows, columns = (weights(old, size) for old in picture.shape[:2])
     return np.einsum("ih,jw,hw...->ij...", rows, columns, picture, optimize=True)
 
@@ -71,7 +71,7 @@ def warp(
     rounding: Callable[[np.ndarray], np.ndarray] = np.rint,
     grey_rounding: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> np.ndarray:
-    """A colour picture as a small grey one, [size, size].
+    """Return a colour picture as a small grey one, [size, size].
 
     Args:
         picture: [height, width, 3].

@@ -67,7 +67,7 @@ def critic_loss(
 
 
 def over_networks(values: np.ndarray, reduction: str) -> np.ndarray:
-    """One value per sample out of [n, b]: "min", "max", "mean", "first" or "second" network."""
+    """Return one value per sample of [n, b]: "min", "max", "mean", "first" or "second" network."""
     values = np.asarray(values, dtype=np.float64)
     if reduction == "first":
         return values[0]
@@ -110,7 +110,7 @@ def td_target(
 
 
 def polyak(source: np.ndarray, target: np.ndarray, tau: float) -> np.ndarray:
-    """(1 - tau) target + tau source, any shape: the target moves by the fraction tau.
+    """Return (1 - tau) target + tau source, any shape: the target moves by the fraction tau.
 
     Thesis, section 3.2, Polyak averaging.
     """

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def next_value(online: np.ndarray, target: np.ndarray, chooser: str, evaluator: str) -> float:
-    """Value of the next state from the action values of both networks, each [actions].
+    """Return the value of the next state from the action values of both networks, each [actions].
 
     Args:
         chooser: "online" or "target": the network whose best action is taken. Mnih et al. 2015,
@@ -20,7 +20,8 @@ def next_value(online: np.ndarray, target: np.ndarray, chooser: str, evaluator: 
 def linear_epsilon(
     first: float, last: float, decay_steps: float, steps: int, delay: int = 0
 ) -> np.ndarray:
-    """Probability of a random action at each of ``steps`` steps, [steps] (Mnih et al. 2015).
+    """Return the probability of a random action at each of ``steps`` steps, [steps] (Mnih et al.
+    2015).
 
     It falls from ``first`` by the same amount at each step until, after ``decay_steps``, it is
     ``last``; step t has the value of step t - ``delay``.
@@ -30,7 +31,9 @@ def linear_epsilon(
 
 
 def exponential_epsilon(first: float, last: float, decay_steps: float, steps: int) -> np.ndarray:
-    """As ``linear_epsilon``; the distance from ``last`` falls to 1/e in ``decay_steps``."""
+    """Return epsilon as ``linear_epsilon``; the distance from ``last`` falls to 1/e in
+    ``decay_steps``.
+    """
     return last + (first - last) * np.exp(-np.arange(steps) / decay_steps)
 
 

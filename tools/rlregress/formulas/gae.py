@@ -41,7 +41,7 @@ def advantages(
     bootstraps: np.ndarray | None = None,
     continues: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Advantages [T] with delta_t = r_t + gamma b_t V(s_(t+1)) - V(s_t) (equation 2).
+    """Return advantages [T] with delta_t = r_t + gamma b_t V(s_(t+1)) - V(s_t) (equation 2).
 
     By default b_t is 0 at terminations only, and the chain is cut at every end of an episode: a
     truncated step bootstraps with the value of the true next observation. An implementation that

@@ -6,12 +6,12 @@ import numpy as np
 
 
 def whole_batches(steps: float, batch: float) -> float:
-    """The first multiple of ``batch`` (environment steps) that is not below ``steps``."""
+    """Return the first multiple of ``batch`` (environment steps) that is not below ``steps``."""
     return float(np.ceil(steps / batch) * batch)
 
 
 def uniform_layer(weight_bound: float, bias_bound: float) -> np.ndarray:
-    """Statistics of a layer [n, n] with uniform weights, in units of 1 / sqrt(n), [3].
+    """Return statistics of a layer [n, n] with uniform weights, in units of 1 / sqrt(n), [3].
 
     Root mean square of the weights, U(-b, b): b / sqrt(3); largest absolute bias; the smallest
     over the largest singular value, which is near 0 for independent weights.
@@ -20,12 +20,12 @@ def uniform_layer(weight_bound: float, bias_bound: float) -> np.ndarray:
 
 
 def orthogonal_layer(gain: float, bias_bound: float = 0.0) -> np.ndarray:
-    """The same three numbers of an orthogonal layer [n, n] times ``gain``."""
+    """Return the same three numbers of an orthogonal layer [n, n] times ``gain``."""
     return np.array([gain, bias_bound, 1.0])
 
 
 def orthogonal_singular_values(gains: np.ndarray, largest_bias: float = 0.0) -> np.ndarray:
-    """Statistics of networks with orthogonal layers: [2 k + 1] for k gains (thesis, Box 1).
+    """Return statistics of networks with orthogonal layers: [2 k + 1] for k gains (thesis, Box 1).
 
     All singular values of an orthogonal matrix times a gain equal the gain: smallest and largest
     of each layer, in the order of ``gains``, then the largest absolute bias of all layers.

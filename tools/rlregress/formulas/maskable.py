@@ -6,7 +6,7 @@ import numpy as np
 
 
 def probabilities(logits: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Softmax over allowed actions, else 0, [actions] (Huang and Ontanon 2022, section 4).
+    """Return softmax over allowed actions, else 0, [actions] (Huang and Ontanon 2022, section 4).
 
     Args:
         logits: [actions].

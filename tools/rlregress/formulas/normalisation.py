@@ -23,12 +23,12 @@ class Statistics(NamedTuple):
     variance: np.ndarray
 
     def at(self, t: int | slice) -> Statistics:
-        """The statistics after number t."""
+        """Return the statistics after number t."""
         return Statistics(self.mean[t], self.variance[t])
 
 
 def cumulative(x: ArrayLike, prior_count: float = PRIOR_COUNT, freedom: int = 0) -> Statistics:
-    """Every number counts the same, next to ``prior_count`` numbers of mean 0 and variance 1.
+    """Let every number count the same, next to ``prior_count`` numbers of mean 0 and variance 1.
 
     Merging batches (Chan et al. 1982) and adding one number after the other (Welford 1962) give
     these same numbers.
@@ -46,7 +46,7 @@ def cumulative(x: ArrayLike, prior_count: float = PRIOR_COUNT, freedom: int = 0)
 
 
 def decayed(x: ArrayLike, decay: float, freedom: int = 0) -> Statistics:
-    """A number that came k numbers ago weighs decay^k; the weights are divided by their sum.
+    """Weigh a number that came k numbers ago by decay^k; divide the weights by their sum.
 
     Args:
         x: [T].
@@ -74,7 +74,7 @@ def uncorrected(x: ArrayLike, decay: float) -> Statistics:
 
 
 def lagged(statistics: Statistics) -> Statistics:
-    """The statistics before each number: mean 0 and variance 1 before the first one."""
+    """Return the statistics before each number: mean 0 and variance 1 before the first one."""
     return Statistics(
         np.concatenate([[0.0], statistics.mean[:-1]]),
         np.concatenate([[1.0], statistics.variance[:-1]]),
@@ -89,7 +89,7 @@ def standardise(
     least_deviation: float = 0.0,
     std_epsilon: float = 0.0,
 ) -> np.ndarray:
-    """(x - mean) / sqrt(variance + epsilon), element by element.
+    """Return (x - mean) / sqrt(variance + epsilon), element by element.
 
     Args:
         x: as long as the statistics.
@@ -110,7 +110,7 @@ def scale(x: ArrayLike, statistics: Statistics, epsilon: float = 1e-8) -> np.nda
 
 
 def running_range(x: ArrayLike) -> np.ndarray:
-    """(x - least so far) / (largest so far - least so far); 0 where all so far are equal."""
+    """Return (x - least so far) / (largest so far - least so far); 0 where all so far are equal."""
     x = np.asarray(x, dtype=np.float64)
     low, high = np.minimum.accumulate(x), np.maximum.accumulate(x)
     return (x - low) / np.where(high > low, high - low, 1.0)

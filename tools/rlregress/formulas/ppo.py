@@ -13,7 +13,7 @@ from rlregress.formulas.critics import squared
 def surrogate_terms(
     ratios: np.ndarray, advantages: np.ndarray, clip_range: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(r A, clip(r, 1 - eps, 1 + eps) A), each [b]."""
+    """Return (r A, clip(r, 1 - eps, 1 + eps) A), each [b]."""
     ratios = np.asarray(ratios, dtype=np.float64)
     advantages = np.asarray(advantages, dtype=np.float64)
     return ratios * advantages, np.clip(ratios, 1 - clip_range, 1 + clip_range) * advantages
@@ -50,7 +50,7 @@ def loss_mean_ratio(ratios: np.ndarray, advantages: np.ndarray, clip_range: floa
 def normalise(
     advantages: np.ndarray, *, ddof: int = 1, std_epsilon: float = 0.0, minimum: float = 0.0
 ) -> np.ndarray:
-    """(A - mean) / (max(std, minimum) + std_epsilon), [b] (thesis, equation 3: 1e-8)."""
+    """Return (A - mean) / (max(std, minimum) + std_epsilon), [b] (thesis, equation 3: 1e-8)."""
     advantages = np.asarray(advantages, dtype=np.float64)
     std = np.std(advantages, ddof=ddof)
     return (advantages - np.mean(advantages)) / (max(std, minimum) + std_epsilon)
@@ -65,7 +65,7 @@ def value_clip(values: np.ndarray, old_values: np.ndarray, clip_range: float) ->
 def value_loss(
     values: np.ndarray, old_values: np.ndarray, returns: np.ndarray, clip_range: float, clip: str
 ) -> float:
-    """Squared value loss, mean over samples, without any factor.
+    """Return the squared value loss, mean over samples, without any factor.
 
     Args:
         values, old_values, returns: [b].
@@ -94,7 +94,7 @@ def value_loss(
 
 
 def clip_joint_norm(gradients: list[np.ndarray], max_norm: float) -> list[np.ndarray]:
-    """All gradients times min(1, max_norm / norm of all of them together); any shapes."""
+    """Return all gradients times min(1, max_norm / norm of all of them together); any shapes."""
     norm = float(np.sqrt(sum(np.sum(squared(g)) for g in gradients)))
     factor = min(1.0, max_norm / norm) if norm > 0 else 1.0
     return [factor * np.asarray(g, dtype=np.float64) for g in gradients]

@@ -18,7 +18,7 @@ def huber(errors: np.ndarray, threshold: float) -> np.ndarray:
 
 
 def fractions(quantiles: int, place: float = 0.5) -> np.ndarray:
-    """The fraction tau that each quantile stands for, [quantiles], ascending.
+    """Return the fraction tau that each quantile stands for, [quantiles], ascending.
 
     Args:
         place: position in the interval of 1 / quantiles; 0.5 is the midpoint (Dabney et al. 2018,
@@ -33,12 +33,12 @@ def weight(fraction: np.ndarray, error: np.ndarray) -> np.ndarray:
 
 
 def greedy_action(values: np.ndarray, statistic: Callable[..., np.ndarray]) -> int:
-    """The action with the largest statistic of its quantiles; values: [quantiles, actions]."""
+    """Return the action with the largest statistic of its quantiles, [quantiles, actions]."""
     return int(np.argmax(statistic(np.asarray(values, np.float64), axis=0)))
 
 
 def trim(quantiles: np.ndarray, dropped: int, pooled: bool = True, top: bool = True) -> np.ndarray:
-    """The quantiles that form a target, ascending.
+    """Return the quantiles that form a target, ascending.
 
     Kuznetsov et al. 2020, algorithm 1: those of all networks are pooled and sorted, and the largest
     are left out, ``dropped`` for each network.

@@ -49,7 +49,7 @@ def temperature_loss(
 def temperature_gradient(
     log_temperature: float, log_probs: np.ndarray, target_entropy: float, form: str
 ) -> float:
-    """Derivative of ``temperature_loss`` with respect to log alpha; same arguments."""
+    """Return the derivative of ``temperature_loss`` with respect to log alpha; same arguments."""
     coefficient = {"log_alpha": 1.0, "alpha": np.exp(log_temperature)}[form]
     return float(np.mean(-coefficient * (np.asarray(log_probs, np.float64) + target_entropy)))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def constant(rollouts: int, updates: int) -> np.ndarray:
-    """The starting value throughout."""
+    """Return the starting value throughout."""
     return np.ones(rollouts * updates)
 
 
@@ -39,7 +39,7 @@ def linear_by_update(rollouts: int, updates: int) -> np.ndarray:
 def adaptive(
     divergences: np.ndarray, target: float, factor: float, band: float, can_rise: bool = True
 ) -> np.ndarray:
-    """Factor of the learning rate after each of some updates, [n].
+    """Return the factor of the learning rate after each of some updates, [n].
 
     Divided by ``factor`` where the divergence is above band * target, multiplied by it where it
     is below target / band and ``can_rise`` is true.
@@ -71,7 +71,7 @@ def estimate_kl(ratios: np.ndarray, estimator: str) -> float:
 def stopped_updates(
     is_exceeded: bool, epochs: int, minibatches: int, place: str
 ) -> tuple[int, int]:
-    """(steps of the optimiser, minibatches evaluated) of an update with early stopping.
+    """Return (steps of the optimiser, minibatches evaluated) of an update with early stopping.
 
     Args:
         is_exceeded: the divergence is above the threshold in every minibatch.

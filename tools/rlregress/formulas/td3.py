@@ -9,7 +9,7 @@ from rlregress.formulas.critics import over_networks
 
 
 def clipped_gaussian_std(sigma: float, bound: float) -> float:
-    """Standard deviation of clip(N(0, sigma^2), -bound, bound) (thesis, equation 18).
+    """Return the standard deviation of clip(N(0, sigma^2), -bound, bound) (thesis, equation 18).
 
     E[min(z^2, c^2)] = 1 - 2 Q(c) - 2 c phi(c) + 2 c^2 Q(c) with c = bound / sigma and Q the upper
     tail of the standard normal law.

@@ -18,7 +18,7 @@ ENTRY_POINT_GROUP = "rlregress.frameworks"
 
 
 def names() -> list[str]:
-    """Names of all known frameworks, installed or not, sorted."""
+    """Return names of all known frameworks, installed or not, sorted."""
     return sorted(_list_own_names() | set(installed_metadata.entry_points(ENTRY_POINT_GROUP)))
 
 
@@ -29,7 +29,7 @@ def _list_own_names() -> frozenset[str]:
 
 
 def get(name: str) -> Adapter:
-    """The adapter called ``name``, or one copy of the framework, ``name@label``.
+    """Return the adapter called ``name``, or one copy of the framework, ``name@label``.
 
     Raises:
         UserError: nothing is known under that name, there is no copy of that label, or what
@@ -62,7 +62,7 @@ def _load_adapter(point: EntryPoint) -> Adapter:
 
 
 def _suggest_name(name: str) -> str:
-    """Which framework a name may stand for: one has the name of its package, too."""
+    """Return the framework that a name may stand for: one has the name of its package, too."""
     for known_name in names():
         adapter = get(known_name)
         own = adapter.framework
@@ -74,7 +74,7 @@ def _suggest_name(name: str) -> str:
 
 
 def use_checkout(adapter: Adapter, folder: str) -> None:
-    """Ask the checkout in ``folder`` from now on, in this process and those that it starts."""
+    """Use the checkout in ``folder`` from now on, in this process and those that it starts."""
     path = files.absolute(os.path.expanduser(folder))
     if not folder or not path.is_dir():
         raise UserError(
@@ -87,7 +87,8 @@ def use_checkout(adapter: Adapter, folder: str) -> None:
 
 
 def installed() -> list[Adapter]:
-    """The adapters whose packages are all installed, and one for each further copy of theirs.
+    """Return the adapters whose packages are all installed, and one for each further copy of
+    theirs.
 
     The copy that is trained has the plain name, as its trainings have.
     """

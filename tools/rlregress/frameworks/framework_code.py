@@ -30,7 +30,7 @@ class Code:
         self._framework, self._extra = framework, extra
 
     def versions(self) -> Mapping[str, str]:
-        """Versions of ``packages``; raises UserError that names the first missing one."""
+        """Return versions of ``packages``; raises UserError that names the first missing one."""
         try:
             return installed_metadata.versions(self._framework.packages)
         except importlib.metadata.PackageNotFoundError as error:
@@ -40,11 +40,11 @@ class Code:
             ) from None
 
     def version(self) -> str:
-        """The version of the package under test."""
+        """Return the version of the package under test."""
         return self.versions()[self._framework.packages[0]]
 
     def digests(self) -> Mapping[str, str]:
-        """SHA-256 of code under test that is in no importable package, by name."""
+        """Return SHA-256 of code under test that is in no importable package, by name."""
         return {}
 
     def locate(self, file: str) -> Path | None:
@@ -87,11 +87,11 @@ class Code:
         return False
 
     def folders(self) -> Sequence[str]:
-        """The folders of the code under test."""
+        """Return the folders of the code under test."""
         return _list_folders(self._framework.modules)
 
     def probed_folders(self) -> Sequence[str]:
-        """The folders of the code under test, and of what it extends."""
+        """Return the folders of the code under test, and of what it extends."""
         return [*self.folders(), *_list_folders(self._framework.beneath)]
 
 

@@ -116,7 +116,7 @@ class Observe(Kind):
         return self._module.__name__ if hasattr(self._module, "__path__") else ""
 
     def play_atari(self, make_env: Callable[[], Any]) -> Any:
-        """A game of ``make_env`` through all that surrounds one in a training on Atari.
+        """Return a game of ``make_env`` through all that surrounds one in a training on Atari.
 
         Returns:
             A ``rlregress.environments.atari_play.Player``.
@@ -132,7 +132,7 @@ class Train(Kind):
         raise self._make_unsupported("train")
 
     def no_resume_reason(self) -> str:
-        """Why a training that was stopped begins anew, one clause.
+        """Return why a training that was stopped cannot be resumed, as one clause; empty: it can.
 
         "": ``train`` keeps it, and goes on with it in another process as if nothing had been.
         """
@@ -218,7 +218,8 @@ class Train(Kind):
         raise self._make_unsupported("running_statistics")
 
     def trainings(self) -> Mapping[str, TraceTraining]:
-        """Built-in trainings for traces, by title: "<algorithm>" or "<algorithm> <scenario>".
+        """Return built-in trainings for traces, by title: "<algorithm>" or "<algorithm>
+        <scenario>".
 
         They are short. That of an algorithm reaches truncation, termination and both at once,
         several environments, a replay buffer that wraps around, delayed and target updates, the end
@@ -235,7 +236,7 @@ class Call(Kind):
     """A class or function, called again and again with other arguments."""
 
     def generated_calls(self) -> Mapping[str, TraceTraining]:
-        """Calls that are generated from signatures, by title: "<algorithm> calls-<part>"."""
+        """Return calls that are generated from signatures, by title: "<algorithm> calls-<part>"."""
         return {}
 
 
@@ -252,7 +253,7 @@ class Read(Kind):
         raise self._make_unsupported("defaults")
 
     def other_defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        """As ``defaults``, but all arguments in the framework's own names, and none documented.
+        """Return defaults as ``defaults`` does, of all arguments in the framework's own names.
 
         The two versions of an upgrade are compared by these, where an algorithm is in both.
         """
@@ -293,5 +294,5 @@ class Load(Kind):
         )
 
     def settings_of(self, agent: Any) -> Mapping[str, Any]:
-        """The settings of an agent that was loaded, by name."""
+        """Return the settings of an agent that was loaded, by name."""
         return {}

@@ -421,7 +421,7 @@ def bind_temporarily(bindings: Sequence[Binding]) -> Iterator[None]:
 
 
 def list_imports(text: str, package: str) -> dict[str, list[tuple[str, str]]]:
-    """Module -> names that a source text imports from it, each with what it calls it.
+    """Return module -> names that a source text imports from it, each with its name in the text.
 
     Args:
         package: the one that the text's own module is in.
@@ -610,7 +610,7 @@ def _walk_own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def list_numbers_bound(bindings: Sequence[Binding]) -> set[float]:
-    """Those among the values, of either version."""
+    """Return the numbers among the values of both versions."""
     every = [x for owner, name, value in bindings for x in (value, _present_value(owner, name))]
     flat = [y for x in every for y in (x if isinstance(x, (tuple, list)) else [x])]
     return {float(x) for x in flat if isinstance(x, (int, float)) and not isinstance(x, bool)}

@@ -271,7 +271,7 @@ def _mask_name(path: str, folders: list[str]) -> str:
     """Return the name of a file with masks for all that differs between any two runs.
 
     Args:
-        folders: that the training created, the longest first, as ``masked_path`` names them: the
+        folders: that the training created, the longest first, as ``mask_path`` names them: the
             name of a temporary folder may end with a number by chance.
     """
     name = written_contents.mask_path(path)

@@ -21,7 +21,7 @@ _SATURATED = 5.0
 
 
 def networks(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """How many Q networks an agent has that is made with defaults.
+    """Measure how many Q networks an agent has that is made with defaults.
 
     An agent for actions of ``dimensions`` dimension. Observed, [2]: Q networks that are trained;
     target Q networks.
@@ -45,7 +45,7 @@ def target_action(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """Which ends of an episode stop the bootstrap.
+    """Measure which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
     terminated[k], truncated[k]). The flags enter where the framework receives them when it stores a
@@ -69,7 +69,7 @@ def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """The distance between prediction and target.
+    """Measure the distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
     the target then; every Q network says reward + errors[k]. Observed, [3]: the loss that is
@@ -93,7 +93,7 @@ def actor_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def policy_delay(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """How often policy and targets follow.
+    """Measure how often policy and targets follow.
 
     The framework's own loop with defaults for how often policy and targets are updated, ``steps``
     steps with one update of the Q network each. Observed, [2]: updates of the policy, and changes
@@ -114,7 +114,7 @@ def policy_delay(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """By which fraction the targets follow.
+    """Measure by which fraction the targets follow.
 
     Every parameter of Q network and policy is 1, every one of their targets 0; the framework's own
     loop. The fraction is not set (where there is no default, the fraction that moves is ``tau``).
@@ -134,7 +134,7 @@ def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """The units of exploration noise, and what keeps an action within its bounds.
+    """Measure the units of exploration noise, and what keeps an action within its bounds.
 
     Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
     constant noise[k] in the units in which the framework takes its noise. Observed, [2]: the first
@@ -154,7 +154,7 @@ def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def exploration_default(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """Exploration noise if nobody asks for it.
+    """Measure exploration noise where nobody requests it.
 
     Bounds -1 and 1, a policy whose action is 0 in every state; ``samples`` actions of the
     framework's own loop after the start of learning, an update every ten steps. Observed, [1]: the
@@ -168,7 +168,7 @@ def exploration_default(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def learning_starts(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """Random actions until when, updates from when.
+    """Measure until when actions are random, and from when there are updates.
 
     The setting for the start of learning is ``starts``; the policy is at the upper bound, without
     noise. Observed, [2]: steps up to the last action below it; steps taken before the first update,

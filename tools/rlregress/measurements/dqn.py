@@ -30,12 +30,12 @@ def _target(agent: DiscreteAgent, online: Sequence[float], target: Sequence[floa
 
 
 def _greedy() -> list[float]:
-    """Values of many actions of which the last one is the best."""
+    """Return values of many actions of which the last one is the best."""
     return [0.0] * (_MANY - 1) + [1.0]
 
 
 def _act_greedily(agent: DiscreteAgent) -> LoopRecord:
-    """A run in which the last action is the best one in every state."""
+    """Run the agent where the last action is the best one in every state."""
     values = _greedy()
     return agent.run(begin=lambda _: agent.set_values(values, values))
 
@@ -46,7 +46,7 @@ def _random(actions: Sequence[float]) -> np.ndarray:
 
 
 def target_double(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Which network chooses the next action, and which one values it.
+    """Measure which network chooses the next action, and which one values it.
 
     Three actions; in every state the Q network says ``online`` and the target network ``target``.
     An update on steps inside an episode with action 0 and reward ``reward``. The target y is where
@@ -72,7 +72,7 @@ def target_ties(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Which ends of an episode stop the bootstrap.
+    """Measure which ends of an episode stop the bootstrap.
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
     terminated[k], truncated[k]). The flags enter where the framework receives them when it stores a
@@ -96,7 +96,7 @@ def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def loss_kind(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """The distance between prediction and target.
+    """Measure the distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
     the target then; the Q network says reward + errors[k] for their action. Observed, [3]: the loss
@@ -122,7 +122,7 @@ def gradient_clip(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def _moves(make: MakeDiscreteAgent, settings: Settings) -> tuple[list[tuple[int, float]], int]:
-    """Steps at which the target network moved, each with the share; environments stepped.
+    """Return steps at which the target network moved, each with the share; environments stepped.
 
     Every parameter of the Q network is 1 and of the target network 0, and so again after each move.
     """
@@ -140,7 +140,7 @@ def _moves(make: MakeDiscreteAgent, settings: Settings) -> tuple[list[tuple[int,
 
 
 def target_update_interval(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """The unit in which the interval between two updates of the target network is counted.
+    """Measure the unit in which the interval between two updates of the target network is counted.
 
     The framework's own loop with one environment, an update by its own setting every ``every``
     steps, its setting for the target network's interval at ``interval``, a run of ``steps`` steps.
@@ -155,7 +155,7 @@ def target_update_interval(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def target_update_environments(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """The same interval with several environments.
+    """Measure the same interval with several environments.
 
     As for one environment, with ``environments`` of them (one, where a framework has no setting for
     more). Observed, [2]: environments that were stepped; transitions, over all of them, from one
@@ -174,7 +174,7 @@ def target_update_environments(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray
 
 
 def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Copied as a whole, or moved by a fraction.
+    """Measure whether the target is copied as a whole, or moved by a fraction.
 
     Every parameter of the Q network is 1, every one of the target network 0; the interval is set to
     ``interval``, the fraction is not set. Observed, [1]: a parameter of the target network after
@@ -192,7 +192,7 @@ def hard_update_period(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """The probability of a random action at both ends and on the way.
+    """Measure the probability of a random action at both ends and on the way.
 
     Epsilon is set to fall from ``first`` to ``last`` over ``falls`` of ``steps`` environment steps.
     The greedy action is the last of a thousand; each uniform draw that decides whether an action is
@@ -215,7 +215,7 @@ def epsilon_schedule(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def epsilon_deterministic(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Exploration when a user asks for an action without chance.
+    """Measure exploration when a user asks for an action without chance.
 
     Epsilon is ``epsilon`` throughout and every draw that decides is 0.0, so that whoever looks at
     epsilon acts at random. Observed, [2]: 1.0 if the action is random that a user gets in training;
@@ -232,7 +232,7 @@ def epsilon_deterministic(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def learning_starts(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Random actions until when, updates from when.
+    """Measure until when actions are random, and from when there are updates.
 
     One environment; the setting for the start of learning is ``starts``, epsilon is 0 throughout.
     The greedy action is the last of a thousand. Observed, [2]: steps up to the last random action;
@@ -246,7 +246,7 @@ def learning_starts(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
 
 def train_frequency(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """The unit in which the steps between two updates are counted.
+    """Measure the unit in which the steps between two updates are counted.
 
     The framework's own setting for steps between two updates is ``every``; once with one
     environment, once with ``environments`` (one, where a framework has no setting for more).

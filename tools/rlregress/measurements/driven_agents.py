@@ -96,10 +96,11 @@ class DiscreteAgent(Protocol):
         """Set every parameter of the networks to a number."""
 
     def target_parameter(self) -> float:
-        """One parameter of the target network."""
+        """Return one parameter of the target network."""
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """Loss of one update, as it is differentiated, with networks that say these numbers.
+        """Return the loss of one update, as it is differentiated, with networks that say these
+        numbers.
 
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
@@ -112,7 +113,7 @@ class DiscreteAgent(Protocol):
         """
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """An action as a user asks for it, or one without chance, once epsilon is at its end.
+        """Act as a user asks for it, or without chance, once epsilon is at its end.
 
         The Q network says ``values`` in every state. None: there is no way to ask for that.
         """
@@ -137,23 +138,26 @@ class ContinuousAgent(Protocol):
         """Set every parameter of Q networks and policy, and of their targets, to a number."""
 
     def target_parameters(self) -> tuple[float, float | None]:
-        """One parameter of a target Q network, and of the target policy; None if there is none."""
+        """Return one parameter of a target Q network, and of the target policy; None if there is
+        none.
+        """
 
     def networks(self) -> tuple[int, int]:
         """Number of Q networks that are trained by default, and of target Q networks."""
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
-        """Losses of the Q networks and of the policy in one update, as they are differentiated.
+        """Return losses of the Q networks and of the policy in one update, as they are
+        differentiated.
 
         Every Q network says ``online``, every target Q network ``target``. The transitions have
         reward and ends of the settings.
         """
 
     def target_actions(self) -> np.ndarray:
-        """The next actions that an update asks its target Q networks about, [batch_size]."""
+        """Return the next actions that an update asks its target Q networks about, [batch_size]."""
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """As that of ``DiscreteAgent``."""
+        """Run a training, as ``DiscreteAgent.run`` does."""
 
 
 MakeContinuousAgent = Callable[[Settings], ContinuousAgent]
@@ -167,7 +171,8 @@ class QuantileCritic(Protocol):
     """
 
     def quantile_loss(self, quantiles: Sequence[float]) -> float:
-        """Loss of one update, as it is differentiated, where every Q network says these quantiles.
+        """Return the loss of one update, as it is differentiated, where every Q network says these
+        quantiles.
 
         The transitions of its minibatch have reward and ends of the settings, and no entropy enters
         their target.

@@ -47,9 +47,11 @@ class Journal:
         return sum(1 for received in self.actions if received)
 
     def collected(self) -> np.ndarray:
-        """First number of each action, of the environments that were stepped: [environments, t]."""
+        """Return the first number of each action, of the environments that were stepped:
+        [environments, t].
+        """
         return np.array([received for received in self.actions if received])[..., 0]
 
     def count(self, part: str, after: int = 0) -> int:
-        """Updates of a part that came when more than ``after`` steps had been taken."""
+        """Return updates of a part that came when more than ``after`` steps had been taken."""
         return sum(1 for name, steps in self.updates if name == part and steps > after)

@@ -25,10 +25,10 @@ def lowest(loss: Callable[[float], float]) -> float:
 
 
 def inverse(norm: float) -> float:
-    """One over a norm; 0.0 for one that no clip lets through."""
+    """Return one over a norm; 0.0 for one that no clip lets through."""
     return 0.0 if norm > _UNCLIPPED else 1.0 / norm
 
 
 def mean_distance(steps: Sequence[int]) -> float:
-    """Mean distance of neighbouring numbers of steps; 0.0 if there are not two."""
+    """Return the mean distance of neighbouring numbers of steps; 0.0 if there are not two."""
     return float(np.mean(np.diff(steps))) if len(steps) > 1 else 0.0

@@ -67,7 +67,7 @@ Update = Callable[[Settings], Effects]
 
 
 def policy_loss(update: Update, i: Inputs) -> np.ndarray:
-    """The policy loss of known ratios."""
+    """Measure the policy loss of known ratios."""
     settings = Settings(
         len(i["ratios"]),
         advantages=i["advantages"],
@@ -86,13 +86,13 @@ def _value_loss(update: Update, value: Any, returns: Any, old: Any, **settings: 
 
 
 def value_loss_scale(update: Update, i: Inputs) -> np.ndarray:
-    """The value loss before its coefficient."""
+    """Measure the value loss before its coefficient."""
     returns = np.full(int(i["batch_size"]), i["return"])
     return np.array([_value_loss(update, i["value"], returns, i["value"], value_clip=0.0)])
 
 
 def value_loss_coefficient(update: Update, i: Inputs) -> np.ndarray:
-    """The value loss by default over that with a coefficient of 1."""
+    """Measure the value loss by default over that with a coefficient of 1."""
     del i
     fed = 3.0, np.full(_ROWS, 5.0), 3.0
     losses = [_value_loss(update, *fed, value_coefficient=c) for c in (None, 1.0)]
@@ -100,7 +100,7 @@ def value_loss_coefficient(update: Update, i: Inputs) -> np.ndarray:
 
 
 def value_loss_distance(update: Update, i: Inputs) -> np.ndarray:
-    """The value loss at each error over that at the first."""
+    """Measure the value loss at each error over that at the first."""
     returns = np.full(int(i["batch_size"]), i["return"])
     values = [float(i["return"]) + error for error in i["errors"]]
     losses = np.array([_value_loss(update, v, returns, v, value_clip=0.0) for v in values])
@@ -108,19 +108,19 @@ def value_loss_distance(update: Update, i: Inputs) -> np.ndarray:
 
 
 def value_clip_default(update: Update, i: Inputs, **settings: Any) -> np.ndarray:
-    """Value losses of the first two minibatches over that of the last."""
+    """Measure the value losses of the first two minibatches over that of the last."""
     cases = zip(i["returns"], i["old_values"], strict=False)
     losses = np.array([_value_loss(update, i["value"], *case, **settings) for case in cases])
     return losses[:2] / losses[2]
 
 
 def value_clip(update: Update, i: Inputs) -> np.ndarray:
-    """The same with the clip switched on."""
+    """Measure the same with the clip switched on."""
     return value_clip_default(update, i, value_clip=float(i["clip_range"]))
 
 
 def value_clip_range(update: Update, i: Inputs) -> np.ndarray:
-    """The value loss of an old value far away over that of one that is the value."""
+    """Measure the value loss of an old value far away over that of one that is the value."""
     ranges = {
         "clip_range": float(i["policy_clip_range"]),
         "value_clip": float(i["value_clip_range"]),
@@ -133,7 +133,7 @@ def value_clip_range(update: Update, i: Inputs) -> np.ndarray:
 
 
 def value_clip_gradient(update: Update, i: Inputs) -> np.ndarray:
-    """The derivative of the clipped value loss over that of the unclipped one."""
+    """Measure the derivative of the clipped value loss over that of the unclipped one."""
 
     def gradients(clip: float) -> np.ndarray:
         fed = {"old_values": i["old_value"], "value_clip": clip, "gradients_clipped": False}
@@ -152,7 +152,7 @@ def _entropy_gradient(update: Update, coefficient: float | None) -> float:
 
 
 def entropy_bonus(update: Update, i: Inputs) -> np.ndarray:
-    """The derivative of the total loss with respect to the log standard deviation."""
+    """Measure the derivative of the total loss with respect to the log standard deviation."""
     return np.array([_entropy_gradient(update, float(i["coefficient"]))])
 
 
@@ -163,7 +163,7 @@ def entropy_coefficient(update: Update, i: Inputs) -> np.ndarray:
 
 
 def gradient_clip(update: Update, i: Inputs) -> np.ndarray:
-    """The norm of all gradients where advantages and errors are large."""
+    """Measure the norm of all gradients where advantages and errors are large."""
     # so large that each half has a norm far above the one asked for; a clipped value has none
     far = 1e3 * float(i["raw_norm"])
     norm = update(Settings(advantages=far, returns=far, value_clip=0.0)).gradient_norm

@@ -72,7 +72,7 @@ class Settings(NamedSettings):
         return self.ratios[rollout] if rollout < len(self.ratios) else 1.0
 
     def script(self) -> dict[str, Any]:
-        """Rewards and terminations, each as it is repeated."""
+        """Return rewards and terminations, each as it is repeated."""
         ends = [0.0] * (self.steps - 1) + [float(self.monte_carlo)]
         by_default = (1.0, -1.0) if self.advantage is None else (self.advantage,)
         rewards = by_default if self.rewards is None else self.rewards
@@ -107,7 +107,7 @@ class RecordedTraining:
     log_std_gradients: list[float] = field(default_factory=list)
 
     def by_sample(self, steps: int) -> np.ndarray:
-        """Advantages in the order of collection, [epochs, steps]."""
+        """Return advantages in the order of collection, [epochs, steps]."""
         order = np.argsort(np.concatenate(self.evaluated).reshape(-1, steps), axis=1)
         advantages = np.concatenate(self.advantages).reshape(-1, steps)
         return np.take_along_axis(advantages, order, axis=1)
@@ -117,7 +117,7 @@ class RecordedTraining:
         return [bool(np.abs(ratios).max() > _NEGLIGIBLE) for ratios in self.log_ratios]
 
     def list_first_policy_changes(self, rollouts: int) -> np.ndarray:
-        """The same of the first minibatch of each rollout, [rollouts]."""
+        """Return the same of the first minibatch of each rollout, [rollouts]."""
         return np.array(
             self.list_policy_changes()[:: len(self.log_ratios) // rollouts], dtype=np.float64
         )
@@ -134,7 +134,7 @@ def _settings(i: Inputs, steps: int, total: int | None = None, **options: Any) -
 
 
 def minibatches(train: Train, i: Inputs) -> np.ndarray:
-    """Sizes of the first four minibatches of an epoch, and how often samples are used."""
+    """Measure sizes of the first four minibatches of an epoch, and how often samples are used."""
     steps = int(i["rollout_steps"])
     evaluated = train(_settings(i, steps)).evaluated
     sizes = [len(minibatch) for minibatch in evaluated]
@@ -143,13 +143,13 @@ def minibatches(train: Train, i: Inputs) -> np.ndarray:
 
 
 def remainder(train: Train, i: Inputs) -> np.ndarray:
-    """Steps of the optimiser in two rollouts."""
+    """Measure steps of the optimiser in two rollouts."""
     steps = int(i["rollout_steps"])
     return np.array([len(train(_settings(i, steps, 2 * steps)).rates)])
 
 
 def parameter(train: Train, i: Inputs) -> np.ndarray:
-    """How much larger the minibatches, and how many more, are in a longer rollout."""
+    """Measure how much larger the minibatches, and how many more, are in a longer rollout."""
     short, long = (train(_settings(i, int(n))).evaluated for n in i["rollout_steps"])
     return np.array([len(long[0]) / len(short[0]), len(long) / len(short)])
 
@@ -167,12 +167,12 @@ def _at_ratio(train: Train, i: Inputs, ratio: float, **options: Any) -> Recorded
 
 
 def early_stop_default(train: Train, i: Inputs) -> np.ndarray:
-    """Steps of the optimiser at a large divergence."""
+    """Measure steps of the optimiser at a large divergence."""
     return np.array([len(_at_ratio(train, i, i["ratio"]).rates)])
 
 
 def early_stop(train: Train, i: Inputs) -> np.ndarray:
-    """Steps of the optimiser and minibatches evaluated, at each ratio."""
+    """Measure steps of the optimiser and minibatches evaluated, at each ratio."""
     trainings = [_at_ratio(train, i, ratio, target=float(i["target"])) for ratio in i["ratios"]]
     return np.ravel([[len(own.rates), len(own.evaluated)] for own in trainings])
 
@@ -186,7 +186,7 @@ def recomputed(train: Train, i: Inputs) -> np.ndarray:
 
 
 def granularity(train: Train, i: Inputs) -> np.ndarray:
-    """Advantages without scale and offset, and whether the policy has left the old one."""
+    """Measure advantages without scale and offset, and whether the policy has left the old one."""
     rewards = np.array(i["rewards"])
     training = train(
         _settings(i, len(rewards), rewards=rewards, learning_rate=0.1, monte_carlo=True)
@@ -196,7 +196,7 @@ def granularity(train: Train, i: Inputs) -> np.ndarray:
 
 
 def iterations(train: Train, i: Inputs) -> np.ndarray:
-    """Steps of the environment, and updates."""
+    """Measure steps of the environment, and updates."""
     steps = int(i["rollout_steps"])
     training = train(Settings(steps, steps, 1, int(i["total_steps"])))
     done = sum(len(environment.received) for environment in training.environments)
@@ -204,7 +204,7 @@ def iterations(train: Train, i: Inputs) -> np.ndarray:
 
 
 def vectorisation(train: Train, i: Inputs) -> np.ndarray:
-    """Steps of all environments, and of the first."""
+    """Measure steps of all environments, and of the first."""
     steps, count = int(i["rollout_steps"]), int(i["environments"])
     settings = Settings(steps, steps * count, 1, int(i["total_steps"]), environments=count)
     done = [len(environment.received) for environment in train(settings).environments]
@@ -246,7 +246,7 @@ def adaptive_learning_rate(train: Train, i: Inputs) -> np.ndarray:
 
 
 def diverging(divergence: float) -> np.ndarray:
-    """Two ratios of new to old probability, around 1, whose mean negative logarithm this is."""
+    """Return two ratios of new to old probability, around 1, with this mean negative logarithm."""
     distance = np.sqrt(1.0 - np.exp(-2.0 * divergence))
     return np.array([1.0 - distance, 1.0 + distance])
 

@@ -17,13 +17,15 @@ Inputs = Mapping[str, Any]
 
 
 def _off_target(make: MakeQuantileCritic, errors: Any, **settings: Any) -> float:
-    """Loss of terminations with reward 0 where quantile k is below the target by errors[k]."""
+    """Return the loss of terminations with reward 0 where quantile k is below the target by
+    errors[k].
+    """
     agent = make(Settings(terminated=1.0, quantiles=len(errors), **settings))
     return agent.quantile_loss((-np.asarray(errors)).tolist())
 
 
 def loss_distance(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
-    """The distance between a quantile and its target, and its factor.
+    """Measure the distance between a quantile and its target, and its factor.
 
     Each Q network has one quantile, the median, and there is one Q network; the transitions
     terminate, with reward 0, which is the target then. Observed, [3]: the loss that is
@@ -33,7 +35,8 @@ def loss_distance(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
 
 
 def loss_fractions(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
-    """The weight of a target above a quantile, which is the fraction that the quantile stands for.
+    """Measure the weight of a target above a quantile, which is the fraction that the quantile
+    stands for.
 
     Each Q network has ``quantiles`` quantiles, four; the transitions terminate, with reward 0.
     Quantile k is below the target by ``error``, and the others are at it. Observed, [4]: the loss
@@ -72,7 +75,7 @@ def loss_networks(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
 
 
 def target_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
-    """Which next action the target is the distribution of.
+    """Measure which next action the target is the distribution of.
 
     In every state the Q network says ``online`` of each action, all quantiles alike, and the target
     network the quantiles target[:, a] of action a. An update on steps inside an episode with action

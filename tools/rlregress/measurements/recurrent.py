@@ -58,7 +58,7 @@ class Settings:
         return self.steps * len(self.scripts)
 
     def weights(self, value: str, entropy: str) -> dict[str, float]:
-        """Weights of losses by the framework's names, without those that are as by default."""
+        """Return weights of losses by the framework's names, without defaults."""
         coefficients = {value: self.value_coefficient, entropy: self.entropy_coefficient}
         return {name: number for name, number in coefficients.items() if number is not None}
 
@@ -106,12 +106,12 @@ Measurement = Callable[[Train, Inputs], np.ndarray]
 
 
 def measure_all(measurement: Measurement, *trains: Train) -> Callable[[Inputs], np.ndarray]:
-    """A probe that gives the result of several agents: no known one where they differ."""
+    """Return a probe that gives the result of several agents: no known one where they differ."""
     return lambda inputs: np.mean([measurement(train, inputs) for train in trains], axis=0)
 
 
 def _ends(steps: int, of: int = 0) -> list[float]:
-    """The script of an end behind so many steps, again and again; or once in the first ``of``."""
+    """Return the script of an end after so many steps, repeated; or once in the first ``of``."""
     script = [0.0] * max(steps, of)
     script[steps - 1] = 1.0
     return script
@@ -154,7 +154,7 @@ def update(train: Train, i: Inputs) -> np.ndarray:
 
 
 def minibatches(train: Train, i: Inputs) -> np.ndarray:
-    """Steps in the first minibatch, environments that are used, and two orders."""
+    """Measure steps in the first minibatch, environments that are used, and two orders."""
     scripts = [
         {"observations": float(number), "next_observations": float(number)}
         for number in range(int(i["environments"]))
@@ -170,7 +170,7 @@ def minibatches(train: Train, i: Inputs) -> np.ndarray:
 
 
 def padded(i: Inputs, **options: Any) -> Settings:
-    """A rollout of two environments; in one of them an episode ends."""
+    """Return a rollout of two environments; in one of them an episode ends."""
     steps = int(i["rollout"])
     rewards = [float(i.get("advantage", 0.0))] + [0.0] * (steps - 1)
     ending = {"rewards": 0.0, "terminated": _ends(int(i["episode"]), of=steps)}
@@ -179,7 +179,7 @@ def padded(i: Inputs, **options: Any) -> Settings:
 
 
 def padding(train: Train, i: Inputs) -> np.ndarray:
-    """Steps that the means of losses are of, and that the scale of advantages is of."""
+    """Measure steps that the means of losses are of, and that the scale of advantages is of."""
 
     def updated(**options: Any) -> Record:
         weights = {"value_coefficient": 0.0, "entropy_coefficient": 0.0}
@@ -207,7 +207,7 @@ def _only(numbers: Sequence[float]) -> float:
 
 
 def bootstrap(train: Train, i: Inputs) -> np.ndarray:
-    """Which values are those that are added at a truncation, and at the end of a rollout."""
+    """Measure which values are added at a truncation, and at the end of a rollout."""
     episode, steps = int(i["episode"]), int(i["rollout"])
     reward, discount = 1.0, 0.9
     scripts: list[Mapping[str, Any]] = [

@@ -17,7 +17,7 @@ from rlregress.measurements.twin_details import FROZEN, Inputs, Measurement, loo
 
 
 def temperature_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The loss of the temperature, and its gradient."""
+    """Measure the loss of the temperature, and its gradient."""
     settings = Settings(
         log_prob=float(i["log_prob"]),
         temperature=float(i["temperature"]),
@@ -30,18 +30,18 @@ def temperature_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def target_entropy(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The default for each number of dimensions of actions."""
+    """Measure the default for each number of dimensions of actions."""
     bounds = [np.ones(int(dimensions)) for dimensions in i["dimensions"]]
     return np.array([make(Settings(low=-ones, high=ones)).target_entropy() for ones in bounds])
 
 
 def log_std(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Logarithm of the standard deviation, for each output of its layer."""
+    """Measure the logarithm of the standard deviation, for each output of its layer."""
     return np.asarray(make(Settings()).log_deviation(i["head_outputs"]))
 
 
 def tanh_correction(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Log-density of the Gaussian minus the log-probability that is reported."""
+    """Measure the log-density of the Gaussian minus the log-probability that is reported."""
     agent = make(Settings())
     gaussian = -0.5 * i["pre_tanh"] ** 2 - 0.5 * np.log(2.0 * np.pi)
     return gaussian - np.array([agent.log_prob([x]) for x in i["pre_tanh"]])
@@ -80,7 +80,7 @@ def update_order(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def _longest_burst(journal: Journal) -> int:
-    """Most updates of the policy in a row, without one of the Q networks."""
+    """Return the most updates of the policy in a row, without one of the Q networks."""
     longest = current = 0
     for part, _ in journal.updates:
         current = current + 1 if part == "actor" else 0 if part == "critic" else current
@@ -89,7 +89,7 @@ def _longest_burst(journal: Journal) -> int:
 
 
 def update_schedule(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """In the last ``counted`` steps: updates of each part, moves of the targets; longest burst."""
+    """Measure the last ``counted`` steps: updates of each part, moves of targets, longest burst."""
     journal = make(loop(i)).run()
     past = int(i["steps"]) - int(i["counted"])
     counts = [journal.count(part, after=past) for part in ("critic", "actor", "temperature")]
@@ -100,7 +100,9 @@ def update_schedule(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def temperature_rate(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Logarithm of the first change of log alpha; its last change over its first; other rates."""
+    """Measure the logarithm of the first change of log alpha; its last change over its first; other
+    rates.
+    """
     policy = float(i["policy_rate"])
     critic = policy if make(Settings()).shares_rate else float(i["critic_rate"])
     journal = make(loop(i, log_prob=float(i["log_prob"]), rates=(critic, policy))).run()
@@ -110,7 +112,7 @@ def temperature_rate(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def temperature_initial(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The temperature by default, and where a number is asked for."""
+    """Measure the temperature by default, and where a number is asked for."""
     configured = Settings(temperature=float(i["asked"]), trained_temperature=True)
     return np.array([make(settings).temperature() for settings in (Settings(), configured)])
 
@@ -125,7 +127,7 @@ def target_interval(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def reward_scaling(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The reward that is stored, and the one in the target."""
+    """Measure the reward that is stored, and the one in the target."""
     steps = int(i["batch_size"])
     paid = {"reward": float(i["reward"]), "terminated": 1.0, "log_prob": 0.0}
     agent = make(loop(i, steps=steps, learns=False, **paid))
@@ -133,7 +135,7 @@ def reward_scaling(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def initialisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """How the first layer of a Q network is initialised."""
+    """Measure how the first layer of a Q network is initialised."""
     return make(Settings(observations=int(i["observations"]))).initialisation()
 
 

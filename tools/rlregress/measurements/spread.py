@@ -11,7 +11,7 @@ SILENT = -10.0
 
 
 def log2_spread(actions: np.ndarray) -> float:
-    """Base-2 logarithm of the root mean square; ``SILENT`` where that is less.
+    """Return the base-2 logarithm of the root mean square; ``SILENT`` where that is less.
 
     A chance error is the same share of a small spread as of a large one: with 60 normal numbers
     the logarithm has a standard error of 0.13.

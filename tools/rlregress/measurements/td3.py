@@ -24,13 +24,13 @@ _ROUNDING = 1e-6
 def _smoothed(
     make: MakeTwinDriver, i: Inputs, own_draws: bool = True, **options: Any
 ) -> np.ndarray:
-    """Smoothed target actions, [samples, dimensions]."""
+    """Measure smoothed target actions, [samples, dimensions]."""
     agent = make(Settings(low=i["low"], high=i["high"], seed=int(i["seed"]), **options))
     return agent.smoothed_actions(float(i["squashed"]), int(i["samples"]), own_draws)
 
 
 def _from_centre(i: Inputs, actions: np.ndarray) -> np.ndarray:
-    """Distances of the first dimension from the centre of the bounds, in half-ranges."""
+    """Measure distances of the first dimension from the centre of the bounds, in half-ranges."""
     low, high = float(i["low"]), float(i["high"])
     return (actions[:, 0] - 0.5 * (low + high)) / (0.5 * (high - low))
 
@@ -40,14 +40,14 @@ def _root_mean_square(numbers: np.ndarray) -> float:
 
 
 def noise_law(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Root mean square of the noise, and a quantile of it over that."""
+    """Measure the root mean square of the noise, and a quantile of it over that."""
     d = _from_centre(i, _smoothed(make, i))
     spread = _root_mean_square(d)
     return np.array([spread, np.quantile(np.abs(d), 0.999) / spread if spread > _ROUNDING else 0.0])
 
 
 def noise_bounds(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Shares of target actions above their upper, and below their lower bounds."""
+    """Measure shares of target actions above their upper, and below their lower bounds."""
     margin = 1e-4 * (i["high"] - i["low"])
     opposite = {**i, "squashed": -i["squashed"]}
     above = _smoothed(make, i, smooths=True) > i["high"] + margin
@@ -56,7 +56,7 @@ def noise_bounds(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def noise_draw(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Deviation of the noise over the batch, over its root mean square."""
+    """Measure the deviation of the noise over the batch, over its root mean square."""
     d = _from_centre(i, _smoothed(make, i, own_draws=False, smooths=True))
     spread = _root_mean_square(d)
     if spread == 0.0:
@@ -65,14 +65,14 @@ def noise_draw(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def noise_parameter(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The largest noise where its bound is small; its deviation where that is."""
+    """Measure the largest noise where its bound is small; its deviation where that is."""
     wide = _smoothed(make, i, smoothing=5.0, smoothing_bound=0.3)
     narrow = _smoothed(make, i, smoothing=0.01, smoothing_bound=0.5)
     return np.array([np.max(np.abs(wide)), np.std(narrow)])
 
 
 def _collected(make: MakeTwinDriver, i: Inputs, **options: Any) -> np.ndarray:
-    """The actions of a collection, [environments, steps]."""
+    """Measure the actions of a collection, [environments, steps]."""
     return make(loop(i, learns=False, **options)).run().collected()
 
 
@@ -82,12 +82,12 @@ def _last(make: MakeTwinDriver, i: Inputs, pre_tanh: float, noise: float) -> flo
 
 
 def action_bounding(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The action without noise, for each output of the last layer."""
+    """Measure the action without noise, for each output of the last layer."""
     return np.array([_last(make, i, x, 0.0) for x in i["pre_activation"]])
 
 
 def exploration_noise(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The action with each noise."""
+    """Measure the action with each noise."""
     return np.array([_last(make, i, i["pre_tanh"], float(noise)) for noise in i["noise"]])
 
 
@@ -97,7 +97,7 @@ def exploration_default(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def exploration_environments(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Environments, and the spread between them over that of all actions."""
+    """Measure environments, and the spread between them over that of all actions."""
     options = {"environments": int(i["environments"]), "per_environment": True}
     return spread_between_environments(_collected(make, i, pre_tanh=0.0, deviation=0.1, **options))
 

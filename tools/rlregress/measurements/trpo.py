@@ -23,7 +23,7 @@ class Step(Protocol):
         bound: float | None = None,
         damping: float | None = None,
     ) -> tuple[float, float]:
-        """Mean and logarithm of the deviation after it.
+        """Return mean and logarithm of the deviation after the step.
 
         Args:
             actions: of the rollout [n]; observations are 0.
@@ -34,13 +34,13 @@ class Step(Protocol):
 
 
 def _divergence(step: Step, **settings: float) -> float:
-    """KL divergence of an update that moves the mean alone."""
+    """Return KL divergence of an update that moves the mean alone."""
     mean, _ = step([1.0, -1.0], [1.0, -1.0], **settings)
     return 0.5 * mean**2
 
 
 def kl_bound(step: Step, i: Inputs) -> np.ndarray:
-    """The bound on the divergence by default."""
+    """Measure the bound on the divergence by default."""
     bound = float(i["bound"])
     return np.array([bound * _divergence(step) / _divergence(step, bound=bound)])
 
@@ -70,7 +70,7 @@ def line_search(step: Step, i: Inputs) -> np.ndarray:
 
 
 def expected_improvement(step: Step, i: Inputs) -> np.ndarray:
-    """Which improvement a shortened step has to bring."""
+    """Measure which improvement a shortened step has to bring."""
     action = float(i["action"])
     return np.array([_share(step, [action, -action], [1.0, 1.0], float(i["bound"]))])
 

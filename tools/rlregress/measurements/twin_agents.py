@@ -110,37 +110,43 @@ class TwinDriver(Protocol):
     shares_rate: bool
 
     def critic_loss(self, values: Sequence[float]) -> float:
-        """Loss of the Q networks, which output ``values``, as it is differentiated."""
+        """Return the loss of the Q networks, which output ``values``, as it is differentiated."""
 
     def actor_loss(self, values: Sequence[float]) -> float:
-        """Loss of the policy, as it is differentiated; the Q networks output ``values``."""
+        """Return the differentiated loss of the policy; the Q networks output ``values``."""
 
     def target(self, values: Sequence[float]) -> float:
         """Return the target of the Q networks, whose target networks output ``values``."""
 
     def first_update(self, target_value: float) -> tuple[float, float]:
-        """Target of the Q networks, and loss of the policy, of the first update with one.
+        """Return the target of the Q networks, and loss of the policy, of the first update with
+        one.
 
         The Q networks are 0 everywhere, and their targets ``target_value``.
         """
 
     def temperature_loss(self) -> tuple[float, float]:
-        """Loss of log alpha, or of alpha, and its derivative with respect to log alpha."""
+        """Return the loss of log alpha, or of alpha, and its derivative by log alpha."""
 
     def temperature(self) -> float:
-        """The temperature before any update."""
+        """Return the temperature before any update."""
 
     def target_entropy(self) -> float:
-        """The target entropy."""
+        """Return the target entropy."""
 
     def log_deviation(self, outputs: Sequence[float]) -> np.ndarray:
-        """Logarithm of the standard deviation of the policy, for each output of its layer."""
+        """Return the logarithm of the standard deviation of the policy, for each output of its
+        layer.
+        """
 
     def log_prob(self, draw: Sequence[float]) -> float:
-        """Log-probability of the action of a standard normal policy that draws these numbers."""
+        """Return the log-probability of the action of a standard normal policy that draws these
+        numbers.
+        """
 
     def smoothed_actions(self, squashed: float, samples: int, own_draws: bool) -> np.ndarray:
-        """Next actions that an update evaluates, in the environment's units: [samples, dimensions].
+        """Return next actions that an update evaluates, in the environment's units: [samples,
+        dimensions].
 
         The target policy's action is ``squashed``, between -1 and 1 for the bounds.
 
@@ -149,7 +155,7 @@ class TwinDriver(Protocol):
         """
 
     def update_target(self, source: Sequence[float], target: Sequence[float]) -> np.ndarray:
-        """A parameter of each target after one update.
+        """Return a parameter of each target after one update.
 
         Every parameter of the Q networks, and of the policy where there are three numbers, was the
         number of ``source``, and every one of its target that of ``target``.
@@ -165,7 +171,7 @@ class TwinDriver(Protocol):
         """See ``probing.layers.measure_initialisation``: of the first layer of a Q network."""
 
     def log_epsilons(self) -> Sequence[float]:
-        """Logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""
+        """Return the logarithm to base 10 of Adam's epsilon, for critic, actor and temperature."""
 
 
 MakeTwinDriver = Callable[[Settings], TwinDriver]

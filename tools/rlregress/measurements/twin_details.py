@@ -25,12 +25,12 @@ _UNCLIPPED = 1e3
 
 
 def soft(i: Inputs) -> dict[str, Any]:
-    """The settings of entropy, where an agent has one."""
+    """Return the settings of entropy, where an agent has one."""
     return {name: i.get(name) for name in ("log_prob", "temperature")}
 
 
 def loop(i: Inputs, **options: Any) -> Settings:
-    """Settings of a run of the framework's own loop."""
+    """Return settings of a run of the framework's own loop."""
     names = ("steps", "batch_size", "starts", "collected_at_once")
     return Settings(
         **{"starts": 0, **{name: int(i[name]) for name in names if name in i}, **options}
@@ -55,25 +55,25 @@ def _critic_loss(
 
 
 def critic_loss_scale(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Loss of two networks."""
+    """Measure the loss of two networks."""
     return np.array([_critic_loss(make, i, i["q_values"])])
 
 
 def critic_loss_reduction(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Loss of three networks over that of the first two."""
+    """Measure the loss of three networks over that of the first two."""
     both, two = (_critic_loss(make, i, i["q_values"][:count]) for count in (3, 2))
     return np.array([both / two])
 
 
 def critic_loss_distance(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Loss at each error over that at the first."""
+    """Measure the loss at each error over that at the first."""
     values = [[float(i["reward"]) + error] * 2 for error in i["errors"]]
     losses = np.array([_critic_loss(make, i, pair, squared=False) for pair in values])
     return losses[1:] / losses[0]
 
 
 def _targets(make: MakeTwinDriver, i: Inputs, cases: Any) -> np.ndarray:
-    """The target of each case: numbers of the target networks, and flags of every step."""
+    """Measure the target of each case: numbers of the target networks, and flags of every step."""
     targets = []
     for values, terminated, truncated in cases:
         settings = Settings(
@@ -93,25 +93,25 @@ def _targets(make: MakeTwinDriver, i: Inputs, cases: Any) -> np.ndarray:
 
 
 def target(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The target for each pair of numbers of the target networks."""
+    """Measure the target for each pair of numbers of the target networks."""
     pairs = np.atleast_2d(i["target_q"]) * np.ones((1, 2))
     return _targets(make, i, [(pair, 0.0, 0.0) for pair in pairs])
 
 
 def target_bootstrap(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The target for each pair of flags."""
+    """Measure the target for each pair of flags."""
     flags = zip(i["terminated"], i["truncated"], strict=False)
     return _targets(make, i, [([i["target_q"]] * 2, *pair) for pair in flags])
 
 
 def actor_loss(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The loss of the policy for each pair of numbers of the Q networks."""
+    """Measure the loss of the policy for each pair of numbers of the Q networks."""
     settings = Settings(batch_size=int(i["batch_size"]), rates=FROZEN, delay=1, **soft(i))
     return np.array([make(settings).actor_loss(values) for values in i["q_values"]])
 
 
 def target_update(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """A parameter of each target after an update, with a coefficient if one is given."""
+    """Measure a parameter of each target after an update, with a coefficient if one is given."""
     settings = Settings(
         rates=FROZEN, delay=1, coefficient=i.get("coefficient"), tau=float(i.get("tau", 0.005))
     )
@@ -119,7 +119,7 @@ def target_update(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def replay_action(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """The last action that the environment received, and the one that is stored."""
+    """Measure the last action that the environment received, and the one that is stored."""
     steps = int(i.get("batch_size", 1))
     bounds = {"low": i["low"], "high": i["high"], "pre_tanh": float(i["pre_tanh"])}
     journal = make(loop(i, steps=steps, learns=False, noise=0.0, **bounds)).run()
@@ -127,7 +127,7 @@ def replay_action(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def learning_starts(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Random steps before a policy at the upper bound; steps taken at the first update."""
+    """Measure random steps before a policy at the upper bound; steps taken at the first update."""
     journal = make(loop(i, pre_tanh=_SATURATED, noise=0.0, rates=FROZEN)).run()
     (actions,) = journal.collected()
     below = np.flatnonzero(actions < 0.999)
@@ -136,7 +136,7 @@ def learning_starts(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def update_ratio(parts: Sequence[str], make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Updates of the parts for each step, in the last ``counted`` steps of each run."""
+    """Measure updates of the parts for each step, in the last ``counted`` steps of each run."""
     past = int(i["steps"]) - int(i["counted"])
     runs = [make(loop(i, updates=updates)).run() for updates in ("default", "fewer", "more")]
     counts = [run.count(part, after=past) for run in runs for part in parts]
@@ -144,7 +144,9 @@ def update_ratio(parts: Sequence[str], make: MakeTwinDriver, i: Inputs) -> np.nd
 
 
 def vectorisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Transitions for each step that is asked for; updates for each transition; environments."""
+    """Measure transitions for each step that is asked for; updates for each transition;
+    environments.
+    """
     journal = make(loop(i, environments=int(i["environments"]))).run()
     half = journal.steps // 2
     updates = journal.count("critic", after=half) / half
@@ -152,7 +154,7 @@ def vectorisation(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def networks(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Widths of the hidden layers, number of Q networks, activation, sharing."""
+    """Measure widths of the hidden layers, number of Q networks, activation, sharing."""
     bound = np.ones(int(i["dimensions"]))
     hidden = (int(i["first"]), int(i["second"]))
     shape: dict[str, Any] = {"hidden": hidden, "activation": str(i["activation"])}
@@ -160,7 +162,7 @@ def networks(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def gradient_clip(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """One over the first norms of the gradients of Q networks and policy; 0.0 beyond 1e3."""
+    """Measure one over the first gradient norms of Q networks and policy; 0.0 beyond 1e3."""
     steps = int(i["batch_size"]) + 3
     journal = make(loop(i, steps=steps, weight=float(i["factor"]))).run()
     norms = [journal.gradient_norms[part] for part in ("critic", "actor")]
@@ -168,5 +170,5 @@ def gradient_clip(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
 
 
 def adam_epsilon(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
-    """Logarithm to base 10 of the epsilon of each optimiser."""
+    """Measure the logarithm to base 10 of the epsilon of each optimiser."""
     return np.array(make(Settings(epsilon=float(i["documented"]))).log_epsilons())

@@ -586,7 +586,7 @@ def _compare_physics(played: Answers, options: Options) -> list[EnvironmentCompa
 
 
 def _describe_user_file(options: Options) -> dict[str, str] | None:
-    """The file of a user that both versions load."""
+    """Return the file of a user that both versions load."""
     if options.checkpoint is None:
         return None
     files = {"file": options.checkpoint, "loader": options.loader,

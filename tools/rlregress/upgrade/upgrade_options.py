@@ -121,7 +121,7 @@ class Options:
     say: Callable[[str], None] = field(default=cached_folders.silent)
 
     def until(self, stage: str) -> float | None:
-        """The time at which a stage ends; None: there is no limit."""
+        """Return the time at which a stage ends; None: there is no limit."""
         if not self.minutes:
             return None
         started = self.compared_from or self.started

@@ -94,7 +94,8 @@ def record(job):
     print("noise")
     open(job["output"], "w").close()
 
-batch.trace_worker.record_job, batch.PATIENCE, batch.import_shared_modules = record, 1, lambda job: None
+batch.trace_worker.record_job, batch.PATIENCE = record, 1
+batch.import_shared_modules = lambda job: None
 sys.exit(batch.main(sys.argv[1:]))
 """
 

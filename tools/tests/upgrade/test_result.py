@@ -315,7 +315,9 @@ def test_a_change_beside_what_was_not_checked_says_both():
 )  # fmt: skip
 def test_what_became_of_the_script_stands_just_before_the_verdict(held, line, tmp_path):
     """A user who names a script looks for it first; without one there is no such line."""
-    _, *found, _ = upgrade_text.last_lines(upgrade(of(), script=ScriptResult(training=held)), tmp_path)
+    _, *found, _ = upgrade_text.last_lines(
+        upgrade(of(), script=ScriptResult(training=held)), tmp_path
+    )
     assert found == [line]
     assert len(upgrade_text.last_lines(upgrade(of(traced())), tmp_path)) == 2
 

@@ -582,7 +582,8 @@ if child := os.fork():
     os.waitpid(child, 0)
     sys.exit()
 ways[training]()
-print(json.dumps(loading.describe_started(Places([]))), json.dumps(loading.describe_started(Places(["<string>"]))))
+for roots in ([], ["<string>"]):
+    print(json.dumps(loading.describe_started(Places(roots))), end=" ")
 """
 
 

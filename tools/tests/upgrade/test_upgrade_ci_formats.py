@@ -103,7 +103,10 @@ def test_a_pin_is_found_in_the_lock_file(tmp_path, monkeypatch):
     assert repository.locate_pin(["stable-baselines3"]) == ("sub/new.txt", 3)
     assert repository.locate_pin(["torch", "x"]) == ("sub/new.txt", 2)
     monkeypatch.setenv("CI_PROJECT_DIR", str(tmp_path / "elsewhere"))
-    assert upgrade_command._find_repository(replace(result, new=new)).locate_pin(["torch"]) == ("", 1)
+    assert upgrade_command._find_repository(replace(result, new=new)).locate_pin(["torch"]) == (
+        "",
+        1,
+    )
 
 
 def test_a_comment_is_found_again_and_fits():

@@ -76,7 +76,7 @@ class CleanRL(Adapter):
         return [copy.label for copy in _list_copies()]
 
     def at(self, label: str) -> CleanRL:
-        """The adapter of one copy; UserError if there is none of that label."""
+        """Return the adapter of one copy; UserError if there is none of that label."""
         return CleanRL(find_source(label))
 
     def _make_kind(self, kind: Any, **arguments: Any) -> Any:
@@ -95,7 +95,7 @@ class ScriptCode(Code):
         return self._adapter._source
 
     def versions(self) -> Mapping[str, str]:
-        """Versions of the scripts and of torch."""
+        """Return versions of the scripts and of torch."""
         versions = {"cleanrl": self._source.version}
         try:
             versions.update(installed_metadata.versions(("torch",)))
@@ -104,7 +104,9 @@ class ScriptCode(Code):
         return versions
 
     def digests(self) -> Mapping[str, str]:
-        """Digests of the scripts that are trained and of what they import from their checkout."""
+        """Return digests of the scripts that are trained and of what they import from their
+        checkout.
+        """
         trained = FRAMEWORK.algorithms
         return self._source.digests(f"{name}_continuous_action" for name in trained)
 
@@ -118,7 +120,7 @@ class ScriptCode(Code):
         return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
 
     def folders(self) -> Sequence[str]:
-        """The folders of the scripts, and of what they import beside them."""
+        """Return the folders of the scripts, and of what they import beside them."""
         return [str(folder) for folder in self._source.root.glob("cleanrl*") if folder.is_dir()]
 
     def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:

@@ -62,12 +62,12 @@ class OldEnvironment(Env):
         return [seed]
 
     def reset(self, **_: Any) -> Any:
-        """The first observation."""
+        """Return the first observation."""
         seed, self._seed = self._seed, None
         return self._environment.reset(seed=seed)[0]
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-        """(observation, reward, done for whatever reason, info)."""
+        """Return (observation, reward, done for whatever reason, info)."""
         numbers = np.asarray(action, dtype=self.action_space.dtype)
         observation, reward, terminated, truncated, info = self._environment.step(numbers)
         if truncated:
@@ -78,13 +78,13 @@ class OldEnvironment(Env):
         return outcome
 
     def render(self, *args: Any, **kwargs: Any) -> None:
-        """Nothing to see."""
+        """Render nothing."""
 
     def close(self) -> None:
         self._environment.close()
 
     def leave_counting_to_vector(self) -> None:
-        """A vectorised environment reports the steps of all its environments at once."""
+        """Leave counting to a vectorised environment, which reports the steps of all at once."""
         self._stepped = None
 
 
@@ -201,7 +201,7 @@ def _make_module(name: str, **content: Any) -> types.ModuleType:
 
 
 def make_modules(make: Callable[[str], Any], stepped: Stepped) -> dict[str, types.ModuleType]:
-    """The modules by the names under which the scripts import them.
+    """Return the modules by the names under which the scripts import them.
 
     Args:
         make: environment id -> a Gymnasium environment.

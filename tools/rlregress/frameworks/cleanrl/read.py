@@ -76,7 +76,7 @@ _OF_SOME_VERSIONS = {("dqn", "polyak_coefficient"), ("dqn", "max_gradient_norm")
 
 
 def name_script(algorithm: str) -> str:
-    """The name of the script of an algorithm; of DQN there is one, for discrete actions."""
+    """Return the name of the script of an algorithm; of DQN there is one, for discrete actions."""
     return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 
@@ -85,7 +85,7 @@ def _list_flags(source: Source, algorithm: str) -> Mapping[str, Any]:
 
 
 def parameter_names(source: Source) -> dict[tuple[str, str], dict[str, str]]:
-    """(algorithm, scope) -> hyperparameter -> flag of the script that sets it.
+    """Return (algorithm, scope) -> hyperparameter -> flag of the script that sets it.
 
     Raises:
         Unprobed: the script has none of the flags that are known for a hyperparameter.
@@ -109,7 +109,7 @@ def _first_flag(candidates: tuple[str, ...], flags: Mapping[str, Any], script: s
 
 
 def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value.
+    """Return (algorithm, scope) -> hyperparameter -> value.
 
     Minibatches are given by number, value clipping by a switch that borrows the clip range, and
     SAC's ``alpha`` is the temperature that is not tuned: no flag sets where a tuned one starts.
@@ -121,7 +121,9 @@ def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[str, Any]:
-    """Hyperparameters of a script that gets a set on its command line, as a training gives it."""
+    """Return hyperparameters of a script that gets a set on its command line, as a training gives
+    it.
+    """
     # here, because a training asks this module for the names
     from rlregress.frameworks.cleanrl.train.training import make_arguments
 

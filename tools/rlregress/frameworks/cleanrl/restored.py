@@ -27,7 +27,7 @@ _WRONG_ARGUMENTS = 2
 
 @contextlib.contextmanager
 def restore_random_state() -> Iterator[None]:
-    """The global random generators go on afterwards as if nothing had been drawn."""
+    """Restore the global random generators after the block, as if nothing had been drawn."""
     deterministic = torch.backends.cudnn.deterministic
     with restore_states_after():
         try:
@@ -38,7 +38,7 @@ def restore_random_state() -> Iterator[None]:
 
 @contextlib.contextmanager
 def import_as_modules(stubs: Mapping[str, types.ModuleType]) -> Iterator[None]:
-    """Names are imported as these modules."""
+    """Let names be imported as these modules."""
     # only these keys: torch imports submodules when they are first used, and they must stay
     before = {name: sys.modules.get(name, _MISSING) for name in stubs}
     sys.modules.update(stubs)
@@ -84,7 +84,7 @@ def import_utilities(root: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def enter_empty_folder() -> Iterator[None]:
-    """The working directory is an empty one that goes away."""
+    """Make an empty folder the working directory, and remove it afterwards."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -111,7 +111,7 @@ def convert_argument_errors(path: Path, old: bool) -> Iterator[None]:
 
 
 def return_outside() -> Callable[[], AbstractContextManager[None]]:
-    """Back to the folder and the output of this moment, for calls from inside a script."""
+    """Return a block that restores folder and output of this moment, for calls inside a script."""
     folder, output = os.getcwd(), sys.stdout
 
     @contextlib.contextmanager

@@ -167,7 +167,7 @@ def run_script(
 
 @functools.lru_cache(maxsize=64)
 def _compile_script(text: str, path: str) -> types.CodeType:
-    """A script runs dozens of times in one process."""
+    """Compile a script once: it runs dozens of times in one process."""
     return compile(text, path, "exec")
 
 
@@ -228,7 +228,7 @@ class Writer:
     """In place of TensorBoard's: hands the scalars to a run and writes nothing."""
 
     def __init__(self, run: ScriptRun, *_: Any, **__: Any) -> None:
-        """No folder is made."""
+        """Make no folder."""
         self._run = run
 
     def add_scalar(self, tag: str, value: Any, global_step: Any = None, *_: Any) -> None:

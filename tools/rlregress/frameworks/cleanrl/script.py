@@ -55,7 +55,7 @@ class SliceFailed(Unprobed):
 
 
 def read_script(path: Path) -> str:
-    """The text of a file of the scripts, which is UTF-8.
+    """Return the text of a file of the scripts, which is UTF-8.
 
     Raises:
         Unreadable: there is no such file, or it holds something else.
@@ -119,7 +119,7 @@ class Anchor:
 
 @functools.cache
 def load_known_scripts() -> frozenset[str]:
-    """SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
+    """Return SHA-256 of the scripts that the suite was written for, from its list in ``baselines``.
 
     Raises:
         UserError: the list is missing, holds nothing, or has a line that is none.
@@ -200,7 +200,7 @@ class Script:
     # -- places ------------------------------------------------------------------------------
 
     def find_binding(self, quantity: str, *candidates: str, which: str = "") -> Anchor:
-        """The statement that gives one of the names its value.
+        """Return the statement that gives one of the names its value.
 
         The first of ``candidates`` that is bound anywhere counts. Of several statements in one
         list the last one does; if both branches of an ``if`` bind the name, the whole ``if``
@@ -227,7 +227,7 @@ class Script:
         raise self.describe_lost(quantity, *candidates)
 
     def find_shape(self, quantity: str, shape: Shape, described: str, which: str = "") -> Anchor:
-        """The statement of a certain shape.
+        """Return the statement of a certain shape.
 
         Args:
             quantity: what is looked for, in words, for the reports.
@@ -301,7 +301,7 @@ class Script:
 
 
 def _list_bound_names(statement: ast.stmt) -> frozenset[str]:
-    """Names that a statement of its own binds, not what stands in the lists inside it."""
+    """Return names that a statement of its own binds, not what stands in the lists inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
         return statement_names.list_names(statement).binds
     return frozenset()
@@ -328,7 +328,7 @@ def _index_in(block: Block, place: Anchor) -> int:
 
 
 def _find_common_block(places: Sequence[Anchor]) -> Block:
-    """The innermost block that holds all places, in itself or deeper."""
+    """Return the innermost block that holds all places, in itself or deeper."""
     chains: list[list[Any]] = [
         [*(outer for outer, _ in _list_enclosing_blocks(place.block)), place.block]
         for place in places

@@ -61,7 +61,7 @@ class Source:
         return _does_import_gym(path, path.stat().st_mtime_ns if path.is_file() else -1)
 
     def script(self, name: str) -> Script:
-        """The script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
+        """Return the script ``name`` ("sac_continuous_action" with or without ".py"), parsed.
 
         Raises:
             Unreadable: this copy has no such script, or a file that is none.
@@ -76,7 +76,7 @@ class Source:
         return _parse_script(path, path.stat().st_mtime_ns)
 
     def digests(self, names: Iterable[str]) -> dict[str, str]:
-        """SHA-256 of scripts, by their path below the root, and of the modules beside them."""
+        """Return the SHA-256 of scripts and of modules beside them, by path below the root."""
         digests = {f"{_PACKAGE}/{name}.py": self.script(name).sha256[:16] for name in names}
         digest = hashlib.sha256()
         utilities = sorted((self.root / _UTILITIES).rglob("*.py"))
@@ -88,7 +88,7 @@ class Source:
         return digests
 
     def copy_into(self, folder: Path) -> Path:
-        """A copy in ``folder``, files as links, that is found as this one is; the folder."""
+        """Copy this source into ``folder``, files as links; return the folder."""
         packages = [self.root / name for name in (_PACKAGE, _UTILITIES)]
         packages += [*self.root.glob(f"{_PACKAGE}-*.dist-info")]
         for source in packages:
@@ -104,7 +104,7 @@ class Source:
         return (self.root / name).is_file()
 
     def module(self, name: str) -> ModuleType:
-        """A module of the checkout beside the scripts, by its path below the root.
+        """Return a module of the checkout beside the scripts, by its path below the root.
 
         ``source.module("cleanrl_utils/buffers.py").ReplayBuffer``; nothing is left in
         ``sys.modules``, nor beside the file.
@@ -181,7 +181,7 @@ def _find_installed() -> Source | None:
 
 
 def list_sources() -> list[Source]:
-    """All copies, those of the environment variable first; one for each label."""
+    """Return all copies, those of the environment variable first; one for each label."""
     folders = [f for f in os.environ.get(VARIABLE, "").split(os.pathsep) if f.strip()]
     sources = [_read_folder(files.absolute(os.path.expanduser(folder))) for folder in folders]
     installed = _find_installed()
@@ -192,7 +192,7 @@ def list_sources() -> list[Source]:
 
 
 def find_source(label: str = "") -> Source:
-    """The copy of that label, or the first one.
+    """Return the copy of that label, or the first one.
 
     Raises:
         UserError: there is no copy at all, or none of that label.

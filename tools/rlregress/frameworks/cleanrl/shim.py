@@ -71,7 +71,7 @@ def _make_same_step_class(base: Any) -> Any:
 
 
 def _split_infos(infos: Mapping[str, Any], environments: int) -> np.ndarray:
-    """One dictionary per environment, or None where it has said nothing."""
+    """Return one dictionary per environment, or None where it has reported nothing."""
     rows = np.full(environments, None, dtype=object)
     for number in range(environments):
         info = _select_infos(infos, number)

@@ -72,7 +72,7 @@ class Sliced(Mapping[str, Any]):
         return len(self._namespace)
 
     def any(self, *candidates: str) -> Any:
-        """The value of the first of the names that is bound."""
+        """Return the value of the first of the names that is bound."""
         for name in candidates:
             if name in self._namespace:
                 return self._namespace[name]
@@ -154,7 +154,9 @@ class _Prepared(NamedTuple):
 
 
 def _prepare_slice(place: Anchor, variables: frozenset[str], whole: bool) -> _Prepared:
-    """The slice, compiled; kept with the script, since loops of probes run the same one again."""
+    """Return the slice, compiled; kept with the script, since loops of probes run the same one
+    again.
+    """
     slices = place.script.slices
     key = (place.statement, variables, whole)
     if key not in slices:
@@ -181,7 +183,7 @@ def _find_line(error: Exception, script: Script) -> Any:
 def _slice_whole_script(
     place: Anchor, variables: set[str], last: list[ast.stmt]
 ) -> tuple[list[ast.stmt], list[str], set[str]]:
-    """(statements to run with ``last`` at the end, guards, names that stay unbound).
+    """Return (statements to run with ``last`` at the end, guards, names that stay unbound).
 
     A function may use one that is defined after it: what is missing at first is looked for again
     from the start.

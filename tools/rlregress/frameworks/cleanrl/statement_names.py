@@ -32,7 +32,7 @@ _NOTHING = Names(frozenset(), frozenset(), frozenset())
 
 
 def list_loaded_names(node: ast.AST) -> set[str]:
-    """Names that an expression, a function or a class reads from around it."""
+    """Return names that an expression, a function or a class reads from around it."""
     if isinstance(node, ast.Name):
         return {node.id} if isinstance(node.ctx, ast.Load) else set()
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
@@ -64,7 +64,7 @@ def _list_names_of_function(node: ast.AST) -> set[str]:
 
 
 def _bound_within(node: ast.AST) -> Iterator[str]:
-    """Names that a statement of a function makes local to it."""
+    """Yield names that a statement of a function makes local to it."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         yield node.id
     elif isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -78,7 +78,7 @@ def _bound_within(node: ast.AST) -> Iterator[str]:
 
 
 def list_stored_names(target: ast.AST) -> set[str]:
-    """Names that a target of an assignment binds."""
+    """Return names that a target of an assignment binds."""
     if isinstance(target, ast.Name):
         return {target.id}
     if isinstance(target, (ast.Tuple, ast.List)):
@@ -89,7 +89,7 @@ def list_stored_names(target: ast.AST) -> set[str]:
 
 
 def _list_changed_by_target(target: ast.AST) -> set[str]:
-    """Names whose object an assignment to a part of it changes."""
+    """Return names whose object an assignment to a part of it changes."""
     if isinstance(target, (ast.Tuple, ast.List)):
         return set().union(*map(_list_changed_by_target, target.elts))
     if isinstance(target, (ast.Subscript, ast.Attribute, ast.Starred)):

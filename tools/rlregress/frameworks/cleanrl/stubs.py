@@ -49,7 +49,7 @@ class Fn:
 
 
 def as_tensor(value: Any) -> Any:
-    """Arrays and lists of numbers as tensors of the default type, anything else as it is."""
+    """Return arrays and lists of numbers as tensors of the default type, anything else as it is."""
     if isinstance(value, (np.ndarray, list)):
         return torch.as_tensor(np.asarray(value), dtype=torch.get_default_dtype())
     return value
@@ -75,7 +75,7 @@ def make_spaces(low: Any, high: Any, observations: int = 1) -> Bag:
 
 
 def read_defaults(script: Script) -> dict[str, Any]:
-    """The defaults of a script's command line, by name with underscores.
+    """Return the defaults of a script's command line, by name with underscores.
 
     From the annotated class ``Args`` or from calls of ``add_argument``; what is computed from
     anything but literals, ``int`` and ``float`` is left out.
@@ -108,13 +108,13 @@ def _put_default(defaults: dict[str, Any], name: str, value: Any) -> None:
 
 
 def make_arguments(script: Script, **flags: Any) -> Bag:
-    """``args``: the script's defaults, with some chosen by the probe."""
+    """Return ``args``: the script's defaults, with some chosen by the probe."""
     return Bag(**{**read_defaults(script), **flags})
 
 
 @contextmanager
 def use_float64() -> Iterator[None]:
-    """Float64 is the default type: what scripts make with ``torch.Tensor`` is no rounding."""
+    """Make float64 the default type, so that ``torch.Tensor`` of scripts does not round."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:

@@ -16,7 +16,7 @@ from rlregress.probing.interface import Unsupported
 
 
 def find_class(title: str) -> Any:
-    """The class of an algorithm; Unsupported where this version has none."""
+    """Return the class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(sb3_contrib, title, None)
     if algorithm is None:
         raise Unsupported(f"this version has no {title}")
@@ -27,7 +27,7 @@ class _FirstActionForbidden(gyms.Wrapper):
     """An environment that forbids its first action."""
 
     def action_masks(self) -> np.ndarray:
-        """Which actions are allowed, bool [actions]."""
+        """Return which actions are allowed, bool [actions]."""
         return np.arange(self.action_space.n) > 0
 
 

@@ -24,7 +24,7 @@ _CELLS: Mapping[tuple[str, str], tuple[Any, bool]] = {
 
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
+    """Return (algorithm, scope) -> hyperparameter -> keyword of the class that sets it."""
     return {
         cell: of_sb3.split_names(cell[0], algorithm_class)[0]
         for cell, (algorithm_class, _) in _CELLS.items()
@@ -32,7 +32,7 @@ def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
+    """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each({cell: partial(_read_values, *cell) for cell in _CELLS})
 
 

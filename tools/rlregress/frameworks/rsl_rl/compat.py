@@ -45,13 +45,13 @@ RAW_ADVANTAGES = {_RAW: True} if _RAW in inspect.signature(PPO).parameters else 
 
 @contextlib.contextmanager
 def silence_runner() -> Iterator[None]:
-    """Without the tables that a runner prints; filters of warnings are as before afterwards."""
+    """Suppress the tables that a runner prints; restore the filters of warnings afterwards."""
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         yield
 
 
 def make_observations(groups: Mapping[str, torch.Tensor], stepped: bool = False) -> Any:
-    """Observations as an environment hands them out, at a reset or ``stepped``."""
+    """Return observations as an environment hands them out, at a reset or ``stepped``."""
     if GROUPED:
         rows = len(next(iter(groups.values())))
         return vec_env.TensorDict(dict(groups), batch_size=[rows])
@@ -152,7 +152,7 @@ def make_configuration(
     names: tuple[str, str] = ("actor", "critic"),
     kinds: tuple[str, str] = ("ActorCritic", "ActorCriticRecurrent"),
 ) -> dict[str, Any]:
-    """The configuration of a runner, with ``steps`` in a rollout."""
+    """Return the configuration of a runner, with ``steps`` in a rollout."""
     sets = ("policy", "critic", "actor", "rnd_state", "student", "teacher")
     return {
         "num_steps_per_env": steps,
@@ -168,17 +168,17 @@ def _first_attribute(holder: Any, names: Sequence[str]) -> Any:
 
 
 def find_policy(algorithm: Any) -> Any:
-    """The module that acts."""
+    """Return the module that acts."""
     return _first_attribute(algorithm, ("actor", "student", "policy", "actor_critic"))
 
 
 def find_network(algorithm: Any, name: str) -> nn.Module:
-    """The layers of the network ``name``, such as "critic"."""
+    """Return the layers of the network ``name``, such as "critic"."""
     return getattr(algorithm, name).mlp if MODELS else getattr(find_policy(algorithm), name)
 
 
 def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
-    """Everything that is trained, and what normalises it, by name."""
+    """Return everything that is trained, and what normalises it, by name."""
     if not MODELS:
         return dict(find_policy(algorithm).state_dict())
     named = (("actor", algorithm.actor), ("critic", algorithm.critic))
@@ -186,13 +186,13 @@ def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
 
 
 def choose_best_actions(algorithm: Any, observations: Any) -> torch.Tensor:
-    """The actions of the policy without exploration, [environments, dimensions]."""
+    """Return the actions of the policy without exploration, [environments, dimensions]."""
     acting = find_policy(algorithm)
     return acting(observations) if MODELS else acting.act_inference(observations)
 
 
 def draw_actions(algorithm: Any, observations: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Actions [environments, dimensions] and log-probabilities [environments] of a rollout."""
+    """Draw actions [environments, dimensions] and return them with log-probabilities."""
     acting = find_policy(algorithm)
     sampled_actions = (
         acting(observations, stochastic_output=True) if MODELS else acting.act(observations)
@@ -209,7 +209,7 @@ def estimate_values(algorithm: Any, observations: Any) -> torch.Tensor:
 
 
 def find_deviation(algorithm: Any) -> tuple[nn.Parameter, bool]:
-    """The trained standard deviation, and whether it is its logarithm."""
+    """Return the trained standard deviation, and whether it is its logarithm."""
     named = find_policy(algorithm).named_parameters()
     name, parameter = next((name, own) for name, own in named if "std" in name)
     return parameter, "log" in name
@@ -223,26 +223,26 @@ def set_log_deviation(algorithm: Any, number: float) -> None:
 
 
 def read_entropy(algorithm: Any) -> torch.Tensor:
-    """The entropy of the policy where it was evaluated last, [.., samples]."""
+    """Return the entropy of the policy where it was evaluated last, [.., samples]."""
     acting = find_policy(algorithm)
     return acting.output_entropy if MODELS else acting.entropy
 
 
 def find_recurrent_layers(algorithm: Any, name: str) -> nn.Module:
-    """The recurrent layers of "actor" or "critic"."""
+    """Return the recurrent layers of "actor" or "critic"."""
     if MODELS:
         return getattr(algorithm, name).rnn.rnn
     return getattr(find_policy(algorithm), f"memory_{name[0]}").rnn
 
 
 def log_prob_name(algorithm: Any) -> str:
-    """The name of the method that scores actions."""
+    """Return the name of the method that scores actions."""
     names = ("get_output_log_prob", "get_actions_log_prob")
     return next(name for name in names if hasattr(find_policy(algorithm), name))
 
 
 def find_curiosity_optimizer(algorithm: Any) -> torch.optim.Optimizer:
-    """The optimiser of the predictor of random network distillation."""
+    """Return the optimiser of the predictor of random network distillation."""
     own = getattr(algorithm, "rnd_optimizer", None)
     return algorithm.rnd.optimizer if own is None else own
 
@@ -265,7 +265,7 @@ class Batch(NamedTuple):
 
 
 def read_batch(handed: Any) -> Batch:
-    """The part of a minibatch that is looked at."""
+    """Return the part of a minibatch that is looked at."""
     if not isinstance(handed, tuple):
         scored = handed.advantages, handed.returns, handed.old_actions_log_prob
         return Batch(select_group(handed.observations), handed.actions, handed.values, *scored)
@@ -275,7 +275,7 @@ def read_batch(handed: Any) -> Batch:
 
 
 def select_group(observations: Any) -> torch.Tensor:
-    """The numbers of observations that an agent has been given, [.., dimensions]."""
+    """Return the numbers of observations that an agent has been given, [.., dimensions]."""
     return observations["policy"] if GROUPED else observations
 
 
@@ -285,7 +285,7 @@ def set_old_distribution(storage: Any, mean: torch.Tensor, scale: torch.Tensor) 
 
 
 def read_old_distribution(storage: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Means and deviations of the policy of a rollout, [steps, environments, actions] each."""
+    """Return means and deviations of the stored policy, [steps, environments, actions] each."""
     parameters = getattr(storage, "distribution_params", None)
     return (storage.mu, storage.sigma) if parameters is None else parameters
 

@@ -62,13 +62,13 @@ class Vectorised(VecEnv):
         return self
 
     def groups(self) -> dict[str, torch.Tensor]:
-        """The observations before the next step, by the name of their group."""
+        """Return the observations before the next step, by the name of their group."""
         observations = torch.as_tensor(np.stack(self._observations)).float()
         groups = {name: make(observations) for name, make in self.further.items()}
         return {**dict.fromkeys(self._plain, observations), **groups}
 
     def get_observations(self) -> Any:
-        """The observations before the next step."""
+        """Return the observations before the next step."""
         return compat.make_observations(self.groups())
 
     def reset(self) -> Any:
@@ -77,13 +77,13 @@ class Vectorised(VecEnv):
         return self.get_observations()
 
     def clip_actions(self, actions: torch.Tensor) -> np.ndarray:
-        """Actions as they are executed, float32 [environments, dimensions]."""
+        """Return actions as they are executed, float32 [environments, dimensions]."""
         numbers = actions.detach().numpy()
         space = self.environments[0].action_space
         return np.clip(numbers, space.low, space.high) if self._clipped else numbers
 
     def step(self, actions: torch.Tensor) -> tuple[Any, torch.Tensor, torch.Tensor, dict[str, Any]]:
-        """One step of each."""
+        """Step each environment once."""
         rewards: list[float] = []
         ends: list[tuple[bool, bool]] = []
         for number, action in enumerate(self.clip_actions(actions)):

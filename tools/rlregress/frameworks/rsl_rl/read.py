@@ -31,7 +31,7 @@ _OF_RUNNERS = {
 
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """(algorithm, scope) -> hyperparameter -> what sets it.
+    """Return (algorithm, scope) -> hyperparameter -> what sets it.
 
     Raises:
         Unprobed: PPO has no such keyword.
@@ -51,7 +51,7 @@ def _make_environment() -> Vectorised:
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments.
+    """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments.
 
     Steps and minibatches of a rollout are left out: a runner has no default of the first, and the
     number of rows of the second follows from it.
@@ -65,7 +65,7 @@ def _read_values() -> dict[str, Any]:
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
     agent = make_runner(_make_environment(), make_configuration(hyperparameters, 1)).alg
     steps = agent.storage.num_transitions_per_env
     rows = {"rollout_steps": steps, "minibatch_size": steps // agent.num_mini_batches}

@@ -27,7 +27,7 @@ def _version_numbers() -> tuple[int, ...]:
 
 
 def list_parameters(function: Any) -> Mapping[str, inspect.Parameter]:
-    """The parameters of a function, or of a class's constructor.
+    """Return the parameters of a function, or of a class's constructor.
 
     Raises:
         Unsupported: this version does not have the class.
@@ -43,13 +43,13 @@ def _read_signature(function: Any) -> inspect.Signature:
 
 
 def select_known_arguments(function: Any, **arguments: Any) -> dict[str, Any]:
-    """Those of the arguments that the function takes: for those that only quieten it."""
+    """Return the arguments that the function takes: for those that only silence it."""
     parameters = list_parameters(function)
     return {name: value for name, value in arguments.items() if name in parameters}
 
 
 def convert_arguments(algorithm: Any, **arguments: Any) -> dict[str, Any]:
-    """Arguments of an algorithm's class as this version takes them.
+    """Return arguments of an algorithm's class as this version takes them.
 
     Raises:
         Unsupported: this version cannot do what is asked.
@@ -59,7 +59,7 @@ def convert_arguments(algorithm: Any, **arguments: Any) -> dict[str, Any]:
         # until 0.10 the number of episodes was an argument of its own, and had to be switched off
         arguments.setdefault("n_episodes_rollout", -1)
     if "normalize_advantage" not in parameters:
-        # until 1.4 PPO normalised always: see ``_as_they_are``
+        # until 1.4 PPO normalised always: see ``_AsTheyAre``
         arguments.pop("normalize_advantage", None)
     if arguments.get("policy_kwargs", {}).get("n_critics") and not _has_critic_count(algorithm):
         if arguments["policy_kwargs"]["n_critics"] != 2:
@@ -88,7 +88,7 @@ def policy_name(algorithm: Any, environment: Any) -> str:
 
 
 def find_policy_class(algorithm: Any, name: str) -> Any:
-    """The class of a policy by the name that a user calls it."""
+    """Return the class of a policy by the name that a user calls it."""
     if hasattr(algorithm, "policy_aliases"):
         return algorithm.policy_aliases[name]
     module = __import__(f"{algorithm.__module__.rpartition('.')[0]}.policies", fromlist=[name])
@@ -96,17 +96,19 @@ def find_policy_class(algorithm: Any, name: str) -> Any:
 
 
 def convert_network_sizes(policy: Any, value: Any) -> Any:
-    """Sizes of hidden layers of both networks of an actor-critic, as ``net_arch`` takes them."""
+    """Return sizes of hidden layers of both networks of an actor-critic, as ``net_arch`` takes
+    them.
+    """
     return convert_networks({"pi": policy, "vf": value})
 
 
 def convert_networks(named: dict[str, Any]) -> Any:
-    """Networks of an actor-critic by name, as ``net_arch`` takes them."""
+    """Return networks of an actor-critic by name, as ``net_arch`` takes them."""
     return [named] if _version_numbers() < (1, 7) else named
 
 
 def adapt_agent(agent: Any, required: Mapping[str, Any]) -> Any:
-    """The agent, silent, with the current names.
+    """Return the agent, silent, with the current names.
 
     Args:
         required: the arguments that the agent was to be made with.
@@ -168,7 +170,9 @@ def add_parts(policy: Any) -> None:
 
 
 def as_policy_tensor(policy: Any, observations: np.ndarray) -> torch.Tensor:
-    """Observations as a policy's networks take them; until 1.0 a policy had no function for it."""
+    """Return observations as a policy's networks take them; until 1.0 a policy had no function for
+    it.
+    """
     if hasattr(policy, "obs_to_tensor"):
         return policy.obs_to_tensor(observations)[0]
     return torch.as_tensor(np.asarray(observations), dtype=torch.float32)
@@ -223,7 +227,7 @@ def read_truncations(buffer: Any) -> np.ndarray:
 
 
 def read_steps_per_collection(agent: Any) -> Any:
-    """``train_freq`` as a number; the number of episodes, in words, where it counts these."""
+    """Return ``train_freq`` as a number, or in words where it counts episodes."""
     frequency = agent.train_freq
     if hasattr(frequency, "frequency"):
         return frequency.frequency

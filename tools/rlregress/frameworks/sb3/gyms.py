@@ -35,7 +35,7 @@ def convert_environment(environment: Any) -> Any:
 
 
 def convert_space(original: Any) -> Any:
-    """A gymnasium space as one of the library.
+    """Return a gymnasium space as one of the library.
 
     Raises:
         Unsupported: the library has no such space.
@@ -93,7 +93,7 @@ class Native(Env):
         return [seeded]
 
     def reset(self, **options: Any) -> Any:
-        """The first observation."""
+        """Return the first observation."""
         if options.get("seed") is not None:
             # of who takes it for one of gymnasium's
             self.seed(options.pop("seed"))
@@ -101,7 +101,7 @@ class Native(Env):
         return self._environment.reset(seed=seed, options=options or None)[0]
 
     def step(self, action: Any) -> tuple[Any, float, bool, dict[str, Any]]:
-        """(observation, reward, done for whatever reason, info); of truncation info tells."""
+        """Return (observation, reward, done, info); the info names a truncation."""
         observation, reward, terminated, truncated, info = self._environment.step(action)
         if truncated:
             info = {**info, "TimeLimit.truncated": not terminated}
@@ -117,19 +117,19 @@ class Native(Env):
 
 
 def make_generator(seed: int) -> Any:
-    """A generator of random numbers, of the kind that the library gives its environments."""
+    """Return a generator of random numbers, of the kind that the library gives its environments."""
     return np.random.default_rng(seed) if _SAME else library.utils.seeding.np_random(seed)[0]
 
 
 def vectorise_environments(*environments: Any) -> Any:
-    """Environments in a ``DummyVecEnv``."""
+    """Return environments in a ``DummyVecEnv``."""
     return DummyVecEnv(
         [lambda env=environment: convert_environment(env) for environment in environments]
     )
 
 
 def find_env_util() -> Any:
-    """The module with the functions that make vectorised environments."""
+    """Return the module with the functions that make vectorised environments."""
     try:
         from stable_baselines3.common import env_util as module
     except ImportError:  # its name until 0.9
@@ -138,7 +138,7 @@ def find_env_util() -> Any:
 
 
 def make_vec_env(make_env: Callable[[], Any], environments: int) -> Any:
-    """Environments as the function of that name makes them, each within its ``Monitor``."""
+    """Make environments as the function of that name does, each within its ``Monitor``."""
     return find_env_util().make_vec_env(
         lambda: convert_environment(make_env()), n_envs=environments
     )
@@ -156,12 +156,12 @@ def register_temporarily(name: str, make: Callable[..., Any]) -> Iterator[None]:
 
 
 def reset(environment: Any) -> Any:
-    """The observation of a reset, of an environment or wrapper of the library."""
+    """Return the observation of a reset, of an environment or wrapper of the library."""
     result = environment.reset()
     return result[0] if _SAME else result
 
 
 def step(environment: Any, action: Any) -> tuple[Any, float, bool]:
-    """(observation, reward, done for whatever reason), as ``reset``."""
+    """Return (observation, reward, done for whatever reason), as ``reset``."""
     observation, reward, *ends, _ = environment.step(action)
     return observation, reward, any(map(bool, ends))

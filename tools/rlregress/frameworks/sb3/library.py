@@ -23,7 +23,7 @@ _LIBRARY = stable_baselines3.__name__
 
 
 def find_algorithm(name: str) -> Any:
-    """The class of an algorithm; Unsupported where this version has none."""
+    """Return the class of an algorithm; Unsupported where this version has none."""
     algorithm = getattr(stable_baselines3, name.upper(), None)
     if algorithm is None:
         raise Unsupported(f"this version has no {name.upper()}")
@@ -31,7 +31,7 @@ def find_algorithm(name: str) -> Any:
 
 
 def find_policy_class(algorithm: Any, policy: str) -> Any:
-    """The class of a policy by name; Unsupported where the algorithm has none."""
+    """Return the class of a policy by name; Unsupported where the algorithm has none."""
     policy_type = getattr(algorithm, "policy_aliases", {}).get(policy)
     bases = [base for base in algorithm.__mro__ if "." in base.__module__]
     for base in bases if policy_type is None else ():
@@ -47,7 +47,7 @@ def find_policy_class(algorithm: Any, policy: str) -> Any:
 def make_agent(
     algorithm: Any, policy: Any, environment: Any, device: str = "cpu", **arguments: Any
 ) -> Any:
-    """An agent that logs nothing; Unsupported where the class lacks an argument."""
+    """Make an agent that logs nothing; Unsupported where the class lacks an argument."""
     frequency = arguments.get("train_freq")
     if (
         isinstance(frequency, tuple)
@@ -66,14 +66,14 @@ def make_agent(
 
 
 def name_missing_device() -> str:
-    """A device that this machine lacks; Unsupported where it has it."""
+    """Return a device that this machine lacks; Unsupported where it has it."""
     if torch.cuda.is_available():
         raise Unsupported("no device is missing: this machine has CUDA")
     return "cuda:0"
 
 
 def silence_agent(model: Any) -> Any:
-    """The agent, with a logger that leaves no folder behind."""
+    """Return the agent, with a logger that leaves no folder behind."""
     if hasattr(model, "set_logger"):
         from stable_baselines3.common.logger import Logger
 
@@ -91,7 +91,7 @@ def is_raised_by_library(error: BaseException) -> bool:
 
 
 def find_in_library(module: str, name: str) -> Any:
-    """A class or function of the library; Unsupported where this version has none."""
+    """Return a class or function of the library; Unsupported where this version has none."""
     try:
         return getattr(importlib.import_module(f"{_LIBRARY}.{module}"), name)
     except (ImportError, AttributeError):

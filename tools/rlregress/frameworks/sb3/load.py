@@ -142,7 +142,7 @@ def _list_items(agent: Any) -> Iterator[Item]:
 
 
 def settings_of(agent: Any) -> dict[str, Any]:
-    """Public attributes of an agent that are no networks, environments or buffers."""
+    """Return public attributes of an agent that are no networks, environments or buffers."""
     return {
         name: value
         for name, value in vars(agent).items()
@@ -155,7 +155,7 @@ def _parameters(agent: Any, name: str) -> Iterator[Item]:
 
 
 def _acts(actor: Any, policy: Any) -> Iterator[Item]:
-    """Actions of an agent or of a policy, and the values of its critics."""
+    """Yield actions of an agent or of a policy, and the values of its critics."""
     observations, act = _observations(), type(actor).predict
     actions = actor.predict(observations, deterministic=True)[0]
     yield "deterministic actions", actions, act
@@ -188,7 +188,7 @@ def _acts(actor: Any, policy: Any) -> Iterator[Item]:
 
 
 def _learn(agent: Any) -> Iterator[Item]:
-    """A rollout, or as many steps, and the update after it; then more of them."""
+    """Learn for a rollout, or as many steps, with the update after it; then for more of them."""
     learn = type(agent).learn
     steps = agent.get_env().num_envs * getattr(agent, "n_steps", 1)
     compat.silence(agent)
@@ -199,7 +199,7 @@ def _learn(agent: Any) -> Iterator[Item]:
 
 
 def _update(agent: Any) -> Iterator[Item]:
-    """One update on the rows that were loaded; then a training with more rows."""
+    """Update once on the loaded rows; then train with more rows."""
     compat.silence(agent)
     agent.set_random_seed(0)
     agent.train(gradient_steps=1, batch_size=16)
@@ -227,7 +227,7 @@ def _model(saved: SavedAgent) -> FileKind:
 
 
 def _parameters_alone(saved: SavedAgent) -> FileKind:
-    """Parameters of a file, set in an agent that was made anew."""
+    """Return parameters of a file, set in an agent that was made anew."""
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
         agent = _make_agent(saved, _environments(saved, make_env), seed=2)

@@ -35,7 +35,7 @@ _INSIDE = {
 
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """(algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
+    """Return (algorithm, scope) -> hyperparameter -> keyword of the class that sets it.
 
     Raises:
         Unprobed: the class has no such keyword.
@@ -63,7 +63,9 @@ _BOUND = np.ones(2)
 
 
 def construct_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> Any:
-    """An agent of three observations and two actions, or, ``discrete``, of two to choose from."""
+    """Return an agent of three observations and two actions, or, ``discrete``, of two to choose
+    from.
+    """
     actions = len(_BOUND) if discrete else 0
     environment = gyms.convert_environment(
         Scripted(-_BOUND, _BOUND, observation_dimensions=3, discrete=actions)
@@ -74,7 +76,7 @@ def construct_agent(algorithm_class: Any, discrete: bool, **arguments: Any) -> A
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
+    """Return (algorithm, scope) -> hyperparameter -> value of an agent made without arguments."""
     return read_each(
         {(algorithm, "library"): partial(_read_values, algorithm) for algorithm in ALGORITHMS}
     )
@@ -85,7 +87,7 @@ def _read_values(algorithm: str) -> dict[str, Any]:
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
     arguments = convert_hyperparameters(algorithm, hyperparameters, _BOUND.shape)
     agent = construct_agent(ALGORITHMS[algorithm], algorithm == "dqn", **arguments)
     return read_values(algorithm, agent)
@@ -100,7 +102,7 @@ def _read_learning_rate(optimizer: Any) -> float:
 
 
 def read_values(algorithm: str, model: Any) -> dict[str, Any]:
-    """Hyperparameters of an agent by the names of ``baselines/hyperparameters``.
+    """Return hyperparameters of an agent by the names of ``baselines/hyperparameters``.
 
     One that is no keyword of its class is left out.
     """
@@ -201,7 +203,7 @@ _PLAIN = (bool, int, float, str, tuple, type(None))
 
 
 def other_defaults() -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
+    """Return (algorithm, scope) -> argument, part of an optimiser, or "layers" -> value."""
     return read_each(
         {
             (name, "library"): partial(_list_arguments, algorithm_class)

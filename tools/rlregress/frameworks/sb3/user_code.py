@@ -36,14 +36,14 @@ class Changed(gyms.Wrapper):
         return {}
 
     def reset(self, **options: Any) -> Any:
-        """The first observation; with informations where the environment has them."""
+        """Return the first observation; with informations where the environment has them."""
         returned = self.env.reset(**options)
         if isinstance(returned, tuple):
             return (self.transformed_observation(returned[0]), *returned[1:])
         return self.transformed_observation(returned)
 
     def step(self, action: Any) -> Any:
-        """The step of the environment, as it is shown."""
+        """Return the step of the environment, as it is shown."""
         observation, *results, info = self.env.step(action)
         return (
             self.transformed_observation(observation),
@@ -60,7 +60,7 @@ class UnboundedActions(Changed):
         self.action_space = gyms.spaces.Box(-np.inf, np.inf, env.action_space.shape, np.float32)
 
     def step(self, action: Any) -> Any:
-        """The environment has bounds all the same."""
+        """Step with the action in bounds, which the environment has all the same."""
         return super().step(np.clip(action, -2.0, 2.0))
 
 
@@ -109,7 +109,7 @@ class FloatImages(Changed):
         self.observation_space = gyms.spaces.Dict({**spaces, "view": view})
 
     def transformed_observation(self, observation: Any) -> Any:
-        """The image in other numbers."""
+        """Return the image in other numbers."""
         view = np.moveaxis(observation["view"], -1, 0).astype(np.float32) / 255.0
         return {**observation, "view": view}
 
@@ -133,11 +133,11 @@ class Informations(Changed):
     """Informations that say where the system is; rewards in single precision."""
 
     def extra_info(self, observation: Any) -> dict[str, Any]:
-        """The first number of the state."""
+        """Return the first number of the state."""
         return {"place": float(observation[0])}
 
     def step(self, action: Any) -> Any:
-        """A step whose reward is one of NumPy's numbers."""
+        """Return a step whose reward is one of NumPy's numbers."""
         observation, reward, *results = super().step(action)
         return (observation, np.float32(reward), *results)
 
@@ -146,12 +146,12 @@ class Successes(Informations):
     """Informations that say whether an episode was a success."""
 
     def extra_info(self, observation: Any) -> dict[str, Any]:
-        """A success is to be on one side."""
+        """Return a success where the state is on one side."""
         return {**super().extra_info(observation), "is_success": bool(observation[1] > -0.5)}
 
 
 def monitored(env: Any) -> Any:
-    """An environment that the user has put in a monitor, which notes a word of its own."""
+    """Return an environment that the user has put in a monitor, which notes a word of its own."""
     return find_in_library("common.monitor", "Monitor")(Informations(env), info_keywords=("place",))
 
 
@@ -194,7 +194,7 @@ class Game(gyms.Env):
         return self._coloured(returned)
 
     def step(self, action: Any) -> Any:
-        """A step; every third costs a life."""
+        """Return a step; every third costs a life."""
         observation, reward, *ends, info = self._environment.step(action)
         self._t += 1
         self._lives = 0 if any(ends) else max(1, 3 - self._t // 3)
@@ -211,7 +211,7 @@ class DoubleRewards(VecEnvWrapper):
         return self.venv.reset()
 
     def step_wait(self) -> Any:
-        """Three quarters of each reward."""
+        """Return three quarters of each reward."""
         observations, rewards, dones, infos = self.venv.step_wait()
         return observations, np.asarray(rewards, np.float64) * 0.75, dones, infos
 
@@ -220,7 +220,7 @@ class DoubleRewards(VecEnvWrapper):
 
 
 def batch_norm() -> Any:
-    """A features extractor that normalises batches, as a user writes one."""
+    """Return a features extractor that normalises batches, as a user writes one."""
 
     def layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.BatchNorm1d(size))
@@ -229,7 +229,7 @@ def batch_norm() -> Any:
 
 
 def dropout() -> Any:
-    """A features extractor that leaves out some numbers by chance while it is trained."""
+    """Return a features extractor that leaves out some numbers by chance while it is trained."""
 
     def layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(size, size), nn.Dropout(0.5))
@@ -238,7 +238,7 @@ def dropout() -> Any:
 
 
 def without_bias() -> Any:
-    """A features extractor of a layer without bias."""
+    """Return a features extractor of a layer without bias."""
 
     def layers(size: int) -> Any:
         return nn.Sequential(nn.Flatten(), nn.Linear(size, size, bias=False), nn.Tanh())
@@ -325,7 +325,7 @@ class CountingCallback(BaseCallback):
 
 
 def optimizers(model: Any) -> list[Any]:
-    """The optimisers of an agent's policy, of its parts and of its temperature."""
+    """Return the optimisers of an agent's policy, of its parts and of its temperature."""
     parts = [model.policy, *model.policy.children()]
     candidates = [getattr(part, "optimizer", None) for part in parts]
     # a part that no optimiser moves has none, and so has a temperature that is given
@@ -337,14 +337,14 @@ def optimizers(model: Any) -> list[Any]:
 
 
 def rates(model: Any) -> list[float]:
-    """The rates of all of them."""
+    """Return the rates of all of them."""
     return [
         float(group["lr"]) for optimizer in optimizers(model) for group in optimizer.param_groups
     ]
 
 
 def linear(initial: float, number: Any = float) -> Callable[[float], Any]:
-    """A rate that falls to a tenth in a straight line, as a number of that kind.
+    """Return a rate that falls to a tenth in a straight line, as a number of that kind.
 
     Not to zero: an update with a clipping range of 0 is decided by how numbers are rounded.
     """

@@ -161,7 +161,7 @@ class Shared(GaussianMixin, DeterministicMixin, _Network):
         )
 
     def compute(self, inputs: Any, role: str = "") -> Any:
-        """The value, or the mean."""
+        """Return the value, or the mean."""
         outputs, states = self.outputs(inputs)
         if role == "value":
             return outputs[:, -1:], states
@@ -241,7 +241,7 @@ class Training:
         return self._env.action_space
 
     def trainer(self, steps: int) -> Any:
-        """Its trainer for ``steps`` steps of all environments; it makes the agent ready."""
+        """Return its trainer for ``steps`` steps of all environments; it makes the agent ready."""
         return _make_trainer(self._env, self.agent, steps)
 
     def run(self, steps: int) -> None:
@@ -253,17 +253,17 @@ class Training:
         compat.update_agent(self.agent)
 
     def list_target_parameters(self) -> Any:
-        """The parameters of the target networks of values."""
+        """Return the parameters of the target networks of values."""
         names = [name for name in self.models if name.startswith(("target_critic", "target_q"))]
         return [parameter for name in names for parameter in self.models[name].parameters()]
 
     def stored(self, name: str) -> torch.Tensor:
-        """A tensor of the memory."""
+        """Return a tensor of the memory."""
         return compat.read_stored(self.memory, name)
 
 
 def train_together(trainings: Sequence[Training], steps: int) -> Any:
-    """A trainer for ``steps`` steps of all environments, in which each agent has its own."""
+    """Return a trainer for ``steps`` steps of all environments, in which each agent has its own."""
     environment = wrap_environments(
         [single for training in trainings for single in training.environments], {}
     )
@@ -279,7 +279,7 @@ def _make_trainer(environment: Any, agents: Any, steps: int, **further: Any) -> 
 
 
 def wrap_environments(environments: Any, vectorised: Mapping[str, Any] | None) -> Any:
-    """Environments as skrl takes them, side by side; one alone if ``vectorised`` is None.
+    """Return environments as skrl takes them, side by side; one alone if ``vectorised`` is None.
 
     Args:
         vectorised: options of the vector environment.
@@ -292,7 +292,7 @@ def wrap_environments(environments: Any, vectorised: Mapping[str, Any] | None) -
 
 
 def _count_inputs(spaces: Any) -> int:
-    """Numbers of an observation, and of the state beside it."""
+    """Return numbers of an observation, and of the state beside it."""
     observed_spaces = (spaces["observation_space"], spaces.get("state_space"))
     # one of several choices is a number
     return sum(

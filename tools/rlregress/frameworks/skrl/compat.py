@@ -71,7 +71,7 @@ def _convert_settings(kind: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 def make_agent(
     kind: str, settings: Mapping[str, Any], remembers: bool = False, **parts: Any
 ) -> Any:
-    """An agent of skrl with its own defaults but for ``settings``.
+    """Return an agent of skrl with its own defaults but for ``settings``.
 
     It writes no files unless ``settings`` have an ``experiment`` that does.
 
@@ -93,7 +93,8 @@ def make_agent(
 
 
 def name_sampling_method(algorithm_agent: Any) -> str:
-    """Method of a memory by which an on-policy agent reads minibatches: a release began to shuffle.
+    """Return the method of a memory by which an on-policy agent reads minibatches: a release began
+    to shuffle.
 
     Agents for models with memory do not.
     """
@@ -108,7 +109,7 @@ def update_agent(algorithm_agent: Any) -> None:
 
 
 def make_epsilon_schedule(first: float, last: float, falls: float) -> Callable[[int, int], float]:
-    """A schedule of a user that falls linearly, or what skrl 1 makes of these numbers."""
+    """Return a schedule of a user that falls linearly, or what skrl 1 makes of these numbers."""
 
     def schedule(timestep: int, timesteps: int) -> float:
         return first + (last - first) * min(timestep / falls, 1.0)
@@ -152,12 +153,12 @@ def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> 
 
 
 def log_prob(acted: tuple[Any, ...]) -> Any:
-    """The log-probability in what the ``act`` of a model returned."""
+    """Return the log-probability in what the ``act`` of a model returned."""
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
 def read_mean(acted: tuple[Any, ...]) -> Any:
-    """The mean of the actions in what the ``act`` of a model returned."""
+    """Return the mean of the actions in what the ``act`` of a model returned."""
     return acted[-1]["mean_actions"]
 
 
@@ -174,26 +175,28 @@ def read_observations(inputs: Mapping[str, Any]) -> Any:
 
 
 def read_stored(memory: Any, name: str) -> Any:
-    """A tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
+    """Return a tensor of a memory, by its name in skrl 2: [rows, environments, dimensions]."""
     names = {"observations": "states", "next_observations": "next_states"}
     return memory.get_tensor_by_name(names.get(name, name) if FIRST else name)
 
 
 def state_space(environment: Any) -> dict[str, Any]:
-    """The space of states beside observations, of an environment that has them; none in skrl 1."""
+    """Return the space of states beside observations, of an environment that has them; none in skrl
+    1.
+    """
     space = None if FIRST else getattr(environment, "state_space", None)
     return {} if space is None else {"state_space": space}
 
 
 def read_setting(algorithm_agent: Any, name: str) -> Any:
-    """A setting of an agent, by its name in skrl 2."""
+    """Return a setting of an agent, by its name in skrl 2."""
     if FIRST:
         return algorithm_agent.cfg[_RENAMED.get(name, name)]
     return getattr(algorithm_agent.cfg, name)
 
 
 def name_setting(kind: str, name: str, number: int = 0) -> str:
-    """A setting's name in this version; ``number``: of several learning rates."""
+    """Return a setting's name in this version; ``number``: of several learning rates."""
     if not FIRST:
         return name
     if name == "learning_rate":
@@ -210,7 +213,7 @@ def has_setting(kind: str, name: str) -> bool:
 
 
 def read_value_clip(algorithm_agent: Any) -> Any:
-    """The range that the values of an agent are clipped to, or None."""
+    """Return the range that the values of an agent are clipped to, or None."""
     if FIRST and not algorithm_agent.cfg["clip_predicted_values"]:
         return None
     return read_setting(algorithm_agent, "value_clip") or None

@@ -41,7 +41,7 @@ _BOUND = np.ones(2)
 
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """(algorithm, scope) -> hyperparameter -> setting of the agent.
+    """Return (algorithm, scope) -> hyperparameter -> setting of the agent.
 
     Raises:
         Unprobed: the agent has no such setting.
@@ -64,7 +64,7 @@ def _make_training(algorithm: str, **arguments: Any) -> Training:
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
+    """Return (algorithm, scope) -> hyperparameter -> value of an agent made without settings."""
     return read_each(
         {(algorithm, "library"): partial(_read_defaults_of, algorithm) for algorithm in SETTINGS}
     )
@@ -75,7 +75,7 @@ def _read_defaults_of(algorithm: str) -> dict[str, Any]:
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyperparameters of an agent that is made with a set, as a training makes it."""
+    """Return hyperparameters of an agent that is made with a set, as a training makes it."""
     training = _make_training(algorithm, **make_arguments(algorithm, hyperparameters))
     policy = next(iter(training.models.values()))
     sizes = [layer.out_features for layer in policy.net if isinstance(layer, nn.Linear)][:-1]

@@ -97,7 +97,9 @@ _PLACES: dict[str, Sequence[str]] = {
 
 
 def version_numbers(package: str) -> tuple[int, ...]:
-    """Major and minor number of an installed package; ``torchrl.__version__`` is wrong in 0.10."""
+    """Return major and minor number of an installed package; ``torchrl.__version__`` is wrong in
+    0.10.
+    """
     version = installed_metadata.versions((package,))[package]
     return tuple(int(number) for number in version.split(".")[:2])
 
@@ -119,7 +121,7 @@ def _prepare_import() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """The class or function of that name."""
+    """Return the class or function of that name."""
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     member = globals()[name] = _find_name(name)

@@ -21,7 +21,7 @@ from rlregress.probing.isolation import isolate_generators
 
 
 def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Hyperparameters of a trainer that is made with a set, as a training makes it.
+    """Return hyperparameters of a trainer that is made with a set, as a training makes it.
 
     Raises:
         UserError: the trainers cannot be set to it.
@@ -39,7 +39,7 @@ def applied(algorithm: str, hyperparameters: Mapping[str, Any]) -> dict[str, Any
 
 
 def as_short_number(value: Any) -> float:
-    """A number out of a float32 buffer, without the digits of its nearest neighbour."""
+    """Return a number out of a float32 buffer, without the digits of its nearest neighbour."""
     return float(f"{float(value):.6g}")
 
 

@@ -64,12 +64,12 @@ def name_keyword(called: Any, name: str) -> str:
 
 
 def find_parameter(called: Any, name: str) -> inspect.Parameter:
-    """A keyword by its newest name; raises as ``name_keyword`` does."""
+    """Return a keyword by its newest name; raises as ``name_keyword`` does."""
     return list_parameters(called)[name_keyword(called, name)]
 
 
 def name_options(called: Any, **arguments: Any) -> dict[str, Any]:
-    """Keyword arguments, in the names of the installed version."""
+    """Return keyword arguments, in the names of the installed version."""
     parameters = list_parameters(called)
     return {
         name_keyword(called, name): value
@@ -121,7 +121,7 @@ def make_silent_trainer(
 
 
 def read_attribute(thing: Any, name: str) -> Any:
-    """An attribute by its newest name.
+    """Return an attribute by its newest name.
 
     Raises:
         Unsupported: the installed version has none of that kind.
@@ -133,7 +133,7 @@ def read_attribute(thing: Any, name: str) -> Any:
 
 
 def find_action_spec(environment: Any) -> Any:
-    """The actions of one of the environments that may be side by side in ``environment``."""
+    """Return the actions of one of the environments that may be side by side in ``environment``."""
     # until 0.6 there is only that of all of them
     if hasattr(type(environment), "action_spec_unbatched"):
         return environment.action_spec_unbatched
@@ -144,7 +144,7 @@ def find_action_spec(environment: Any) -> Any:
 
 
 def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
-    """A ``ClipPPOLoss``."""
+    """Return a ``ClipPPOLoss``."""
     if options.get("clip_value", False) is None and "clip_value" not in list_parameters(
         ClipPPOLoss
     ):
@@ -154,12 +154,12 @@ def make_ppo_loss(actor: Any, critic: Any, **options: Any) -> Any:
 
 
 def make_sac_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
-    """A ``SACLoss`` of these Q networks."""
+    """Return a ``SACLoss`` of these Q networks."""
     return _make_off_policy_loss(SACLoss, actor, critics, options)
 
 
 def make_td3_loss(actor: Any, critics: Sequence[Any], **options: Any) -> Any:
-    """A ``TD3Loss`` of these Q networks."""
+    """Return a ``TD3Loss`` of these Q networks."""
     return _make_off_policy_loss(TD3Loss, actor, critics, options)
 
 
@@ -181,7 +181,7 @@ def _make_off_policy_loss(kind: Any, actor: Any, critics: Any, options: dict[str
 
 
 def find_value_estimator(trainer: Any) -> Any:
-    """The estimator that a ``PPOTrainer`` has made."""
+    """Return the estimator that a ``PPOTrainer`` has made."""
     registered = trainer._modules.get("value_estimator")
     if registered is not None:
         return registered.value_estimator
@@ -192,7 +192,7 @@ def find_value_estimator(trainer: Any) -> Any:
 
 
 def find_deterministic_type() -> Any:
-    """The type of exploration in which a policy acts without chance."""
+    """Return the type of exploration in which a policy acts without chance."""
     # until 0.4 a policy acts by the mode of its distribution, which is what that is called now
     return getattr(ExplorationType, "DETERMINISTIC", None) or ExplorationType.MODE
 
@@ -227,7 +227,7 @@ def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
 
 
 def add_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
-    """A policy that explores around another, and what holds the noise."""
+    """Return a policy that explores around another, and what holds the noise."""
     if not is_absent(AdditiveGaussianModule):
         noise = construct(AdditiveGaussianModule, spec=spec, **options)
         return TensorDictSequential(actor, noise), noise

@@ -46,7 +46,7 @@ class Pinned(Constant):
         self._of_policy = of_policy
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """The action value of an observation and an action."""
+        """Return the action value of an observation and an action."""
         observation, action = inputs
         pinned_action = -observation if self._of_policy else 0.5 * (1.0 - observation)
         return self.numbers + action - pinned_action
@@ -86,13 +86,13 @@ class ReportedLogProb(torch.distributions.Distribution):
 
 
 def box(low: Any, high: Any, dtype: torch.dtype = torch.float64) -> Bounded:
-    """An action space of one dimension per number of ``low``."""
+    """Return an action space of one dimension per number of ``low``."""
     low, high = (torch.as_tensor(x, dtype=dtype).reshape(-1) for x in (low, high))
     return Bounded(low, high, low.shape, dtype=dtype)
 
 
 def reporting_policy(log_prob: float) -> ProbabilisticActor:
-    """A policy of one action dimension that reports ``log_prob`` for each of its samples."""
+    """Return a policy of one action dimension that reports ``log_prob`` for each of its samples."""
     return ProbabilisticActor(
         TensorDictModule(Constant(log_prob), in_keys=["observation"], out_keys=["reported"]),
         in_keys=["reported"],
@@ -103,7 +103,7 @@ def reporting_policy(log_prob: float) -> ProbabilisticActor:
 
 
 def policy(network: nn.Module, spec: Bounded, distribution: Any, **options: Any):
-    """A stochastic policy of a network that gives location and scale."""
+    """Return a stochastic policy of a network that gives location and scale."""
     return ProbabilisticActor(
         TensorDictModule(network, in_keys=["observation"], out_keys=["loc", "scale"]),
         in_keys=["loc", "scale"],
@@ -126,17 +126,17 @@ class Slope(nn.Module):
 
 
 def q_network(network: nn.Module) -> ValueOperator:
-    """An action-value network."""
+    """Return an action-value network."""
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
 def v_network(network: nn.Module) -> ValueOperator:
-    """A state-value network."""
+    """Return a state-value network."""
     return ValueOperator(network, in_keys=["observation"])
 
 
 def identity(dtype: torch.dtype = torch.float64) -> nn.Linear:
-    """A layer that gives back the one number that it receives."""
+    """Return a layer that gives back the one number that it receives."""
     layer = nn.Linear(1, 1, dtype=dtype)
     nn.init.ones_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -158,7 +158,7 @@ def transitions(
     truncated: bool = False,
     action_dimensions: int = 1,
 ) -> TensorDict:
-    """Equal transitions as a replay buffer returns them, [count], float64.
+    """Return equal transitions as a replay buffer returns them, [count], float64.
 
     Of the observation 0, the action 0.5 and the next observation 1.
     """
@@ -186,7 +186,7 @@ def transitions(
 def segment(
     values: Any, next_values: Any, rewards: Any, terminated: Any = False, truncated: Any = False
 ) -> TensorDict:
-    """Steps whose observation is the number that a critic is to say, [1, T]."""
+    """Return steps whose observation is the number that a critic is to say, [1, T]."""
 
     def column(numbers: Any, dtype: Any = np.float64) -> torch.Tensor:
         array = np.broadcast_to(np.asarray(numbers, dtype=dtype), np.shape(np.atleast_1d(rewards)))

@@ -94,7 +94,7 @@ class _Learner:
         )
 
     def update(self, number: int, batch: Any = None) -> None:
-        """One step of the optimizer on a batch of its own, or on a given one."""
+        """Step the optimizer once, on a batch of its own or on a given one."""
         torch.manual_seed(number)
         self.optimizer.zero_grad()
         rows = _batch(self.algorithm) if batch is None else batch
@@ -118,7 +118,7 @@ def _tensors(module: Any) -> dict[str, Any]:
 
 
 def _steps(count: int, **options: Any) -> Any:
-    """Random steps with continuous actions, in which nothing ends."""
+    """Return random steps with continuous actions, in which nothing ends."""
     ends = torch.zeros(count, 1, dtype=torch.bool)
     following = {
         "observation": torch.randn(count, OBSERVATIONS),
@@ -137,7 +137,7 @@ def _steps(count: int, **options: Any) -> Any:
 
 
 def _scored(count: int) -> Any:
-    """Steps with what an old policy, its critic and an estimator wrote."""
+    """Return steps with what an old policy, its critic and an estimator wrote."""
     log_prob = -5.0 * torch.rand(count) - 1.0
     return _steps(
         count,

@@ -25,12 +25,12 @@ CHOICES = 4
 
 
 def dictionary(items: dict[str, Any], shape: Sequence[int]) -> Any:
-    """A tensordict."""
+    """Return a tensordict."""
     return TensorDict(items, batch_size=list(shape))
 
 
 def composite(specs: dict[str, Any], shape: Sequence[int] = ()) -> Any:
-    """Specifications by name."""
+    """Return specifications by name."""
     return find_in_library("torchrl.data", "Composite", "CompositeSpec")(specs, shape=shape)
 
 
@@ -41,7 +41,7 @@ class Joined(nn.Sequential):
     """Layers that take several inputs side by side."""
 
     def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-        """The inputs joined, and through the layers."""
+        """Join the inputs and pass them through the layers."""
         return super().forward(torch.cat(inputs, -1))
 
 
@@ -56,25 +56,27 @@ def critic(layer: nn.Module, *keys: str) -> Any:
 
 
 def action_value(*layers: nn.Module) -> Any:
-    """An action-value network of continuous actions."""
+    """Return an action-value network of continuous actions."""
     network = Joined(nn.Linear(OBSERVATIONS + ACTIONS, 1), *layers)
     return ValueOperator(network, in_keys=["observation", "action"])
 
 
 def q_values(*layers: nn.Module, **options: Any) -> Any:
-    """An actor that takes the choice of the greatest value."""
+    """Return an actor that takes the choice of the greatest value."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, CHOICES), *layers)
     arguments = {"action_space": "one_hot", **options}
     return QValueActor(network, in_keys=["observation"], **arguments)
 
 
 def choice_values() -> Any:
-    """The values of all choices."""
+    """Return the values of all choices."""
     return TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["action_value"])
 
 
 def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
-    """An actor with a location and a scale for each of its actions; a gain drives it to bounds."""
+    """Return an actor with a location and a scale for each of its actions; a gain drives it to
+    bounds.
+    """
     layer = nn.Linear(OBSERVATIONS, 2 * ACTIONS)
     with torch.no_grad():
         layer.weight.mul_(gain)
@@ -89,7 +91,7 @@ def stochastic(distribution: Any, gain: float = 1.0, **options: Any) -> Any:
 
 
 def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
-    """An actor that chooses, by logits and perhaps a mask of the batch."""
+    """Return an actor that chooses, by logits and perhaps a mask of the batch."""
     return ProbabilisticActor(
         TensorDictModule(nn.Linear(OBSERVATIONS, CHOICES), ["observation"], ["logits"]),
         in_keys=["logits", "mask"] if masked else ["logits"],
@@ -100,13 +102,13 @@ def choosing(distribution: Any, masked: bool = False, **options: Any) -> Any:
 
 
 def deterministic() -> Any:
-    """An actor without chance."""
+    """Return an actor without chance."""
     network = nn.Sequential(nn.Linear(OBSERVATIONS, ACTIONS), nn.Tanh())
     return TensorDictModule(network, ["observation"], ["action"])
 
 
 def bounds(low: float = -1.0, high: float = 1.0) -> Any:
-    """The specification of the actions."""
+    """Return the specification of the actions."""
     return Bounded(low, high, shape=(ACTIONS,))
 
 
@@ -126,7 +128,7 @@ class _Heads(nn.Module):
 
 
 def actor_of_heads(move: Any, nested: bool, choice: Any = torch.distributions.Categorical) -> Any:
-    """An actor of a move, which is continuous, and a choice."""
+    """Return an actor of a move, which is continuous, and a choice."""
     outputs = [
         ("params", "move", "loc"),
         ("params", "move", "scale"),

@@ -57,7 +57,7 @@ class _NoBar:
         del arguments, options
 
     def update(self, count: int = 1) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _NoConf:
@@ -88,7 +88,9 @@ def _compile_once(text: bytes, path: str) -> CodeType:
 
 
 def _load_compiled(self: SourceFileLoader, data: bytes, path: Any, **options: Any) -> CodeType:
-    """The code of a module that is imported anew for each program, as no bytecode is written."""
+    """Return the code of a module that is imported anew for each program, as no bytecode is
+    written.
+    """
     del self, options
     return _compile_once(bytes(data), str(path))
 
@@ -114,7 +116,7 @@ def _import_from(folder: Path) -> Iterator[None]:
 
 
 def find_programs() -> Path:
-    """The folder of programs: a changed copy on the path, or that of the installed package.
+    """Return the folder of programs: a changed copy on the path, or that of the installed package.
 
     What stands on the path behind the installed package belongs to another version of it.
 
@@ -132,7 +134,7 @@ def find_programs() -> Path:
 
 
 def load_program(folder: str, name: str) -> Any:
-    """A fresh copy of ``sota-implementations/<folder>/<name>.py``; leaves no trace of the import.
+    """Return a fresh copy of ``sota-implementations/<folder>/<name>.py``; undo its imports.
 
     Raises:
         Unsupported: this version of the package does not install this program.
@@ -154,7 +156,7 @@ def load_program(folder: str, name: str) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _move_imports_first(text: str, path: str) -> CodeType:
-    """A program, with what its ``main`` imports imported beside it.
+    """Return a program, with what its ``main`` imports imported beside it.
 
     So it can be watched in the same way as newer programs, which import before ``main``.
     """
@@ -178,7 +180,7 @@ def disable_normalisation(program: Any) -> None:
 
 
 def find_first_name(program: Any, *names: str) -> str:
-    """The first of these names that a program has.
+    """Return the first of these names that a program has.
 
     Raises:
         Unsupported: it has none of them.
@@ -190,7 +192,8 @@ def find_first_name(program: Any, *names: str) -> str:
 
 
 def make_ppo_settings(environment: str, frames: int, minibatch: int, **changed: Any) -> Settings:
-    """Settings of a tiny training with the PPO program: one rollout, one epoch, learning rate 0.
+    """Return settings of a tiny training with the PPO program: one rollout, one epoch, learning
+    rate 0.
 
     ``changed`` by name, whichever section they stand in.
     """
@@ -215,7 +218,7 @@ def make_ppo_settings(environment: str, frames: int, minibatch: int, **changed: 
 
 
 def change_settings(sections: Mapping[str, dict[str, Any]], changed: Mapping[str, Any]) -> Settings:
-    """Settings with other values for some of their names, whichever section they stand in."""
+    """Return settings with other values for some names, in whatever section they stand."""
     for name, value in changed.items():
         (section,) = [section for section in sections.values() if name in section]
         section[name] = value
@@ -297,7 +300,7 @@ def run_ppo(
 
 
 def make_ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
-    """Actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
+    """Return actor and critic as ``make_ppo_models_state`` of the PPO program makes them."""
     environment = wrap_environment(
         Scripted(low, high, observation_dimensions=observation_dimensions)
     )
@@ -306,7 +309,9 @@ def make_ppo_networks(low: Any, high: Any, observation_dimensions: int) -> Any:
 
 
 def make_constant_actor(low: float, high: float, deviation: float) -> tuple[Any, torch.Tensor]:
-    """The actor of the PPO program with a Gaussian that is the same everywhere; and its mean."""
+    """Return the actor of the PPO program with a Gaussian that is the same everywhere; and its
+    mean.
+    """
     actor, _ = make_ppo_networks([low], [high], 1)
     last = last_linear_layer(actor)
     torch.nn.init.zeros_(last.weight)

@@ -49,7 +49,7 @@ def _skip_marks() -> AbstractContextManager[Any]:
 
 
 def _compare_versions_once() -> AbstractContextManager[Any]:
-    """Every environment compares the version of gymnasium with those of some hundred functions."""
+    """Remember compared versions: every environment compares them for some hundred functions."""
     implementations: Any = getattr(sys.modules.get("torchrl.envs.libs.gym"), "implement_for", None)
     compare = getattr(implementations, "check_version", None)
     if compare is None or hasattr(compare, "cache_info"):
@@ -69,7 +69,7 @@ def _pandas_is_installed() -> bool:
 
 @contextlib.contextmanager
 def _skip_pandas() -> Iterator[None]:
-    """Every number that a module returns is asked whether it is a table of pandas.
+    """Skip the test of every returned number for being a table of pandas.
 
     Where pandas is not installed, it is looked for in all folders each time. The entry says so, to
     the search and to an import.

@@ -184,7 +184,7 @@ _KEYWORDS: Mapping[tuple[str, str], Mapping[str, tuple[Any, str]]] = {
 
 @functools.cache
 def _list_attributes(algorithm: str) -> set[str]:
-    """Dotted names below ``cfg`` that the programs of an algorithm read."""
+    """Return dotted names below ``cfg`` that the programs of an algorithm read."""
     attributes = set()
     for name in _FILES[algorithm]:
         path = programs.find_programs() / name
@@ -197,7 +197,8 @@ def _list_attributes(algorithm: str) -> set[str]:
 
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """(algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's configuration.
+    """Return (algorithm, scope) -> hyperparameter -> keyword, or attribute of a program's
+    configuration.
 
     Raises:
         Unprobed: there is no such keyword, or no program reads such an attribute. Of versions older
@@ -236,7 +237,7 @@ def _skip_if_older(reason: str) -> Iterator[None]:
 
 
 def defaults() -> dict[tuple[str, str], dict[str, Any]]:
-    """(algorithm, scope) -> hyperparameter -> value, of objects made without arguments.
+    """Return (algorithm, scope) -> hyperparameter -> value, of objects made without arguments.
 
     What the installed version does not have is left out.
     """

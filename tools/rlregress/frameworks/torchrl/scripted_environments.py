@@ -15,7 +15,7 @@ REGISTERED = "RLRegressPlayback-v0"
 
 
 def wrap_environment(environment: gymnasium.Env) -> GymWrapper:
-    """As TorchRL sees it."""
+    """Wrap an environment for TorchRL."""
     return GymWrapper(environment, device="cpu")
 
 

@@ -319,7 +319,7 @@ def algorithms() -> dict[str, TraceTraining]:
 
 
 def _rolled(environment: Any, seed: int) -> dict[str, Any]:
-    """Several episodes, and what the environment says of itself."""
+    """Return several episodes, and what the environment says of itself."""
     environment.set_seed(seed)
     torch.manual_seed(seed)
     rolled = environment.rollout(_ROLLED, break_when_any_done=False)
@@ -515,7 +515,7 @@ def transforms() -> dict[str, TraceTraining]:
 def _collected(
     make_env: Callable[..., Any], seed: int, copies: int = 1, **options: Any
 ) -> dict[str, Any]:
-    """Batches of a collector, and those of another that is given its state after the first."""
+    """Return batches of a collector, and of another with its state after the first batch."""
     frames = 6 * copies
     torch.manual_seed(seed)
     policy = TensorDictModule(torch.nn.Linear(3, 2), ["observation"], ["action"])

@@ -551,12 +551,12 @@ class _Own(ast.NodeTransformer):
     """Removes inner functions and classes: they are pieces by themselves."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        """A piece by itself."""
+        """Drop an inner function: it is a piece by itself."""
 
     visit_AsyncFunctionDef = visit_ClassDef = visit_FunctionDef  # type: ignore[assignment]
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Blocks that are left empty stay blocks."""
+        """Keep blocks that are left empty."""
         visited = super().generic_visit(node)
         if isinstance(getattr(visited, "body", None), list) and not visited.body:  # type: ignore[attr-defined]
             visited.body = [ast.Pass()]  # type: ignore[attr-defined]
@@ -575,7 +575,7 @@ class _Saying(_Own):
         self._typed, self._module = typed, module
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Docstrings go."""
+        """Drop docstrings."""
         return None if isinstance(node.value, ast.Constant) else self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
@@ -586,7 +586,7 @@ class _Saying(_Own):
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        """A type is not computed with, unless a class is made of it."""
+        """Drop a type, with which nothing is computed unless a class is made of it."""
         if self._typed:
             return node
         if node.value is None:
@@ -607,7 +607,7 @@ class _Doing(_Saying):
     """Leaves what computes something."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Docstrings and words to the user go."""
+        """Drop docstrings and words to the user."""
         return None if only_reports(node) else super().visit_Expr(node)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:

@@ -290,21 +290,21 @@ class _Certain(ast.NodeTransformer):
     """Keeps of a statement the expressions that are evaluated whenever it runs."""
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        """The first operand alone is evaluated for certain."""
+        """Keep the first operand, which alone is evaluated for certain."""
         node.values = node.values[:1]
         return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        """Either branch may be left out."""
+        """Keep the condition: either branch may be left out."""
         visited: ast.AST = self.visit(node.test)
         return visited
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        """It runs later, or never."""
+        """Drop the body, which runs later or never."""
         return ast.Constant("lambda")
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
-        """There may be nothing to go through."""
+        """Keep the first iterable: there may be nothing to go through."""
         visited: ast.AST = self.visit(node.generators[0].iter)
         return visited
 

@@ -12,7 +12,7 @@ _LISTED = 8
 
 
 def describe_inventory(inventory: Inventory) -> list[str]:
-    """Names that are gone or incompatible, and packages that are no longer installed."""
+    """Return names that are gone or incompatible, and packages that are no longer installed."""
     broken = [change for change in inventory.public if change.breaks]
     gone = (name for name, (old, new) in inventory.versions.items() if old and not new)
     # those that the packages required come before what only these required

@@ -305,7 +305,7 @@ def _find_script_folders(version: PreparedVersion, adapter: Adapter) -> dict[str
 
 
 def find_module(version: PreparedVersion, module: str) -> Path | None:
-    """The folder of a package, or the file of a module; nothing is imported."""
+    """Return the folder of a package, or the file of a module; nothing is imported."""
     for root in _list_roots(version):
         place = root.joinpath(*module.split("."))
         for path in (place, place.with_name(f"{place.name}.py")):

@@ -38,7 +38,7 @@ class _File:
 
 
 def load(path: Path | None = None) -> tuple[Outside, ...]:
-    """The entries of the file.
+    """Return the entries of the file.
 
     Raises:
         UserError: an entry is wrong.

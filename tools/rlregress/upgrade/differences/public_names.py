@@ -282,7 +282,7 @@ def _collect_names(
 
 @contextmanager
 def _pause_collection_and_logs() -> Iterator[None]:
-    """Without collecting garbage among millions of nodes that all stay, and without log lines."""
+    """Pause collection of garbage among millions of nodes that all stay, and log lines."""
     collecting, level = gc.isenabled(), _LOGGER.level
     gc.disable()
     _LOGGER.setLevel(logging.CRITICAL + 1)

@@ -55,7 +55,7 @@ def _add_differing_types(
 
 
 def list_stored_policies() -> list[Path]:
-    """Files of policies that were trained once."""
+    """Return files of policies that were trained once."""
     return sorted((suite.baselines() / "policies").glob("*.npz"))
 
 

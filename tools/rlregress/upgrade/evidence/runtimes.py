@@ -395,7 +395,7 @@ def _count_progress(counts: bool, was_stored: bool = False) -> None:
 
 
 def trace_path(training: Training, folder: Path, mark: str = "") -> Path:
-    """The file of its trace in a folder."""
+    """Return the file of a training's trace in a folder."""
     return folder / f"{training.owner}-{training.name.replace(' ', '--')}{mark}.trace"
 
 

@@ -72,7 +72,7 @@ def fingerprint(
     details: Iterable[Detail],
     until: float | None = None,
 ) -> Fingerprint:
-    """Ask details on a version, until a time; judged here."""
+    """Probe details on a version, until a time, and judge the answers here."""
     return judge_answers(probe_version(runtime, path, adapter, details, until))
 
 

@@ -125,6 +125,6 @@ def _is_installed(row: str) -> bool:
 
 
 def _list_packages_of_row(row: str) -> list[str]:
-    """The packages of a row, those of its extras included: of gymnasium[mujoco] mujoco, too."""
+    """Return the packages of a row and of its extras: of gymnasium[mujoco] also mujoco."""
     requirement = Requirement(row)
     return [requirement.name, *requirement.extras]

@@ -15,14 +15,14 @@ from rlregress.upgrade.versions import distribution_metadata
 
 
 def version(package: str) -> str | None:
-    """The installed version, or None."""
+    """Return the installed version, or None."""
     for distribution in importlib.metadata.distributions(name=package):
         return distribution_metadata.version_of(distribution)
     return None
 
 
 def public(version_: str) -> str:
-    """A version without its local part, such as the kind of a build."""
+    """Return a version without its local part, such as the kind of a build."""
     return version_.partition("+")[0]
 
 

@@ -168,7 +168,7 @@ def list_versions(package: str, python: str = "") -> list[str]:
 
 
 def index() -> str:
-    """The address of the package index."""
+    """Return the address of the package index."""
     return _make_variables().get("UV_DEFAULT_INDEX", "https://pypi.org/simple").rstrip("/")
 
 

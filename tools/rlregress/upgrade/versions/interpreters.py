@@ -84,7 +84,9 @@ def installation_tag(python: str = "") -> str:
 
 
 def version(python: str) -> str:
-    """The version of another interpreter, as two numbers; empty: it is the one that runs this."""
+    """Return the version of another interpreter, as two numbers; empty: it is the one that runs
+    this.
+    """
     return ".".join(map(str, _ask_interpreter(python)[0])) if python else ""
 
 

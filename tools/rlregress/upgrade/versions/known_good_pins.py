@@ -54,7 +54,7 @@ class Defaults:
 
 
 def name_of(row: str) -> str:
-    """The canonical name of a requirement's package."""
+    """Return the canonical name of a requirement's package."""
     return str(canonicalize_name(Requirement(row).name))
 
 
@@ -82,7 +82,7 @@ def defaults(pins: Iterable[str], stack_rows: Iterable[Stack] | None = None) -> 
 
 
 def stacks(folder: Path | None = None) -> list[Stack]:
-    """All stacks of the suite, in the order of their files.
+    """Return all stacks of the suite, in the order of their files.
 
     Raises:
         UserError: an entry of the data is wrong.

@@ -332,7 +332,7 @@ def _describe_undeclared(tree: Path, root: Path) -> tuple[str, ...]:
 def _make_tree_metadata(
     adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Folders with metadata of packages in a tree that has none, and what they cannot say.
+    """Return folders with metadata of packages in a tree without any, and what they cannot state.
 
     A clone is a package all the same. Everything that asks for its version, itself included, then
     gets that of its files; where these state none, that of the installed package it is a copy of.
@@ -358,7 +358,7 @@ def _make_tree_metadata(
 
 
 def _make_metadata_folder(distribution: str, version: str, say: cached_folders.Say) -> str:
-    """A folder with the metadata of a distribution, and nothing else."""
+    """Return a folder with the metadata of a distribution, and nothing else."""
     folder = cached_folders.cache() / "metadata" / f"{distribution}-{version}"
 
     def make(target: Path) -> dict[str, Any]:
@@ -410,7 +410,7 @@ def make_overlay(
 def make_environment(
     resolved: Resolved, say: cached_folders.Say, own: Path | None = None, python: str = ""
 ) -> tuple[Path, bool]:
-    """Folder of an environment of its own, and whether it was there."""
+    """Return the folder of a separate environment, and whether it was there."""
     folder = _choose_folder("environments", resolved.rows.values(), own, python)
     if (
         cached_folders.read_ready_record(folder) is not None

@@ -181,7 +181,7 @@ def _check_no_python(text: str, python: str) -> None:
 
 
 def _packages_by_short_name() -> dict[str, str]:
-    """Short name or import name of a framework -> its package, where the two are not the same."""
+    """Return short name or import name of a framework -> its package, where the two differ."""
     adapters = [frameworks.get(name) for name in frameworks.names()]
     named = {
         str(canonicalize_name(name)): adapter.framework.packages[0]

@@ -121,7 +121,7 @@ def describe_commit(repository: Path, commit_: str) -> tuple[str, str]:
 
 
 def checkout(repository: Path, commit_: str, own: Path | None = None) -> Path:
-    """A folder with the files of a commit.
+    """Return a folder with the files of a commit.
 
     Args:
         own: what it is made below; None: the cache.
@@ -164,7 +164,7 @@ def describe_unfilled(repository: Path, commit_: str) -> list[str]:
 
 
 def parse_revision(text: str) -> tuple[Path, str] | None:
-    """Folder and revision of ``PATH@REVISION`` or ``HEAD``; None: it is another kind of version."""
+    """Return folder and revision of ``PATH@REVISION`` or ``HEAD``; None: it is neither."""
     if text == "HEAD":
         return Path(), text
     for place, letter in enumerate(text):

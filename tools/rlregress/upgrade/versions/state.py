@@ -59,7 +59,7 @@ def has_same_surroundings(old: PreparedVersion, new: PreparedVersion, adapter: A
 
 
 def _list_stamps(folder: Path) -> list[str]:
-    """Path, size in bytes and time of change in ns of every source file in an environment."""
+    """Return path, bytes and time of change in ns of every source file in an environment."""
     stamps = []
     for packages in sorted(folder.glob("lib*/python*/site-packages")):
         for path in (

@@ -64,7 +64,7 @@ def install(
 
 
 def write_requirements(path: Path, rows: Sequence[str]) -> str:
-    """A file of requirements."""
+    """Write a file of requirements, and return its path."""
     path.write_text("".join(f"{row}\n" for row in rows), encoding="utf-8")
     return str(path)
 
@@ -72,7 +72,7 @@ def write_requirements(path: Path, rows: Sequence[str]) -> str:
 def unpack_package(
     row: str, build: Sequence[str], say: cached_folders.Say, python: str = ""
 ) -> Path:
-    """The folder with one package alone.
+    """Return a folder that holds one package alone.
 
     Raises:
         UserError: in one sentence, why there is none.
@@ -93,7 +93,7 @@ def unpack_package(
 
 
 def _build_mended_wheel(row: str, tools: str, say: cached_folders.Say, python: str) -> Path:
-    """A wheel of a package whose metadata is mended."""
+    """Return a wheel of a package whose metadata is mended."""
     folder = find_mended_wheel(row, python)
 
     def make(target: Path) -> dict[str, str]:
@@ -142,7 +142,7 @@ def _mend_wheel(wheel: Path) -> None:
 
 
 def _mend_metadata_line(line: str) -> str | None:
-    """A line of metadata; None: nobody can read it."""
+    """Return a line of metadata so that everyone can read it; None: nobody can."""
     key, _, row = line.partition(": ")
     if key != "Requires-Dist":
         return line

@@ -54,7 +54,7 @@ def modules(root: Path) -> list[str]:
 
 
 def project_of(tree: Path, root: Path) -> Path | None:
-    """The folder that declares the requirements of the packages in a root; None: none does.
+    """Return the folder that declares the requirements of the packages in a root; None: none does.
 
     It is the root, or a folder above it: at most the tree, or the one that has the root as ``src``.
     """

@@ -26,7 +26,7 @@ __getattr__ = families.find_in(__name__, atari=["play_atari"])
 
 
 def _bind_probe(probe: Callable[..., np.ndarray], source: Source) -> Probe:
-    """The probe of one copy of the scripts."""
+    """Return the probe of one copy of the scripts."""
 
     @functools.wraps(probe)
     def probe_of_source(inputs: Inputs) -> np.ndarray:
@@ -39,7 +39,7 @@ def _bind_probe(probe: Callable[..., np.ndarray], source: Source) -> Probe:
 
 
 def probes(source: Source) -> Mapping[tuple[str, str], Probe]:
-    """(detail id, "script") -> probe of this copy of the scripts."""
+    """Return (detail id, "script") -> probe of this copy of the scripts."""
     without = absent(source)
     return {
         cell: _bind_probe(probe, source)

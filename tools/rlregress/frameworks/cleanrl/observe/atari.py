@@ -38,5 +38,5 @@ PROBES: Mapping[str, Callable[..., np.ndarray]] = {
 
 
 def play_atari(make_env: Callable[[], Any], source: Source) -> Player:
-    """A game of ``make_env`` through everything that surrounds it in a training."""
+    """Return a game of ``make_env`` through everything that surrounds it in a training."""
     return atari_games.play_whole(source, make_env)

@@ -48,18 +48,18 @@ class _Noting:
         self._shape = (1, *envs.single_action_space.shape)
 
     def to(self, device: Any) -> _Noting:
-        """Itself, wherever it is to be."""
+        """Return itself, on whatever device."""
         del device
         return self
 
     def load_state_dict(self, state: Any) -> None:
-        """Nothing to load."""
+        """Load nothing."""
 
     def eval(self) -> None:
-        """Nothing to switch."""
+        """Switch nothing."""
 
     def get_action_and_value(self, observation: torch.Tensor) -> Any:
-        """Action 0, and nothing that the evaluator looks at."""
+        """Return action 0, and nothing that the evaluator uses."""
         self.inputs.append(float(observation.reshape(())))
         return torch.zeros(self._shape), None, None, None
 

@@ -47,7 +47,7 @@ def _update(source: Source, settings: ppo.Settings) -> ppo.Effects:
 def _losses_of_policy(
     source: Source, inputs: Inputs, minibatch: int = 0, **flags: Any
 ) -> Sequence[float]:
-    """The loss of each minibatch, which is the policy's alone, nothing moves."""
+    """Return the loss of each minibatch, which is the policy's alone; no parameter moves."""
     advantages = inputs["advantages"]
     part = Optimiser(source, len(advantages), minibatch, vf_coef=0.0, ent_coef=0.0, **flags)
     part.freeze()
@@ -57,19 +57,19 @@ def _losses_of_policy(
 
 
 def normalisation(source: Source, inputs: Inputs) -> np.ndarray:
-    """Mean over minibatches of the policy loss, normalised as by default."""
+    """Return the mean over minibatches of the policy loss, normalised as by default."""
     return np.array([np.mean(_losses_of_policy(source, inputs, int(inputs["minibatch_size"])))])
 
 
 def normalisation_epsilon(source: Source, inputs: Inputs) -> np.ndarray:
-    """The policy loss of one minibatch of nearly equal advantages."""
+    """Return the policy loss of one minibatch of nearly equal advantages."""
     with use_float64():
         losses = _losses_of_policy(source, inputs, norm_adv=True)
     return np.array(losses)
 
 
 def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
-    """Singular values of the layers of policy and value network, and the largest bias."""
+    """Return singular values of the layers of policy and value network, and the largest bias."""
     agent = Optimiser(
         source,
         2,
@@ -82,7 +82,7 @@ def initialisation(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
-    """Actions that the environment received, then those that are stored."""
+    """Return actions that the environment received, then those that are stored."""
     received, stored = [], []
     for environment, rollout in constant_rollouts(source, inputs, inputs["samples"]):
         received.append(environment.received[-1].item())
@@ -91,7 +91,7 @@ def action_bounding(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def gradient_clip(source: Source, inputs: Inputs) -> np.ndarray:
-    """The norm of all gradients at the optimiser's step."""
+    """Return the norm of all gradients at the optimiser's step."""
     part = Optimiser(source, 8, norm_adv=False)
     large = 100.0 * float(inputs["raw_norm"])
     part.names["b_actions"] = torch.full((8, 1), 3.0)

@@ -64,7 +64,7 @@ def _train(source: Source, settings: loop.Settings) -> ScriptTraining:
 
 
 def segments(source: Source, inputs: Inputs) -> np.ndarray:
-    """Stored observations of three rollouts, and whether the terminal one is among them."""
+    """Return stored observations of three rollouts, and whether the terminal one is among them."""
     limit = int(inputs["time_limit"])
     names = ("obs", "actions", "logprobs", "rewards", "dones", "values")
     terminal: list[bool] = []

@@ -24,7 +24,7 @@ def networks(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def log_std(source: Source, inputs: Inputs) -> np.ndarray:
-    """The log standard deviation, from the entropy of the policy, at two observations."""
+    """Return the log standard deviation, from the entropy of the policy, at two observations."""
     agent: Any = Optimiser(source, 2).agent
     for layer in linear_layers(agent):
         torch.nn.init.zeros_(layer.bias)
@@ -38,7 +38,7 @@ def log_std(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def action_distribution(source: Source, inputs: Inputs) -> np.ndarray:
-    """Actions received where the deviation vanishes."""
+    """Return actions received where the deviation vanishes."""
     rollouts = constant_rollouts(source, inputs, inputs["means"])
     return np.array([environment.received[-1].item() for environment, _ in rollouts])
 
@@ -51,7 +51,7 @@ def kl_estimator(source: Source, inputs: Inputs) -> np.ndarray:
 
 
 def normalisation_of_one(source: Source, inputs: Inputs) -> np.ndarray:
-    """The policy loss of a minibatch of one sample, if it is a number."""
+    """Return whether the policy loss of a minibatch of one sample is a number."""
     part = Optimiser(source, 1, norm_adv=True)
     part.feed_ratio(np.ones(1))
     part.feed(advantages=inputs["advantage"])

@@ -21,7 +21,7 @@ _BUFFERS = "cleanrl_utils/buffers.py"
 
 
 def _buffer(source: Source, capacity: int) -> Any:
-    """The replay buffer as the script makes it."""
+    """Return the replay buffer as the script makes it."""
     script = source.script(_SCRIPT)
     space = make_spaces(-1.0, 1.0)
     variables = {

@@ -24,7 +24,7 @@ def no_resume_reason(source: Source) -> str:
 
 
 def train_and_resume(request: Any, restored: bool, source: Source) -> Trained:
-    """A script is started once and trains to its end."""
+    """Raise Unsupported: a script is started once and trains to its end."""
     raise Unsupported("a script trains once, from the beginning to its end")
 
 

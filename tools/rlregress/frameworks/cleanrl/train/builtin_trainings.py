@@ -110,7 +110,7 @@ def _make_training_with_flags(title: str, source: Source) -> TraceTraining:
 
 
 def trainings(source: Source) -> Mapping[str, TraceTraining]:
-    """The trainings of one copy of the scripts, by title; none of scripts written for gym."""
+    """Return the trainings of a copy of the scripts, by title; none if written for gym."""
     if source.for_gym:
         return {}
     return {

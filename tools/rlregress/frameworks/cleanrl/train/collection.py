@@ -31,7 +31,7 @@ NOT_NORMALISED = (
 
 
 def make_zero_grad_patch(look: Callable[[], None]) -> Any:
-    """A patch that calls ``look`` whenever the script is about to empty its gradients."""
+    """Return a patch that calls ``look`` whenever the script is about to empty its gradients."""
     original = torch.optim.Optimizer.zero_grad
 
     def zero_grad(optimizer: Any, *args: Any, **kwargs: Any) -> None:

@@ -43,7 +43,7 @@ def minibatches(
 
 
 def _make_reset_patches(around: TrainingVariant) -> list[Any]:
-    """Patches that let the script's environments reset so; within the step they do anyway."""
+    """Return patches that make the script's environments reset as the variant says."""
     if around.autoreset in ("", "same_step"):
         return []
     mode = gymnasium.vector.AutoresetMode[around.autoreset.upper()]

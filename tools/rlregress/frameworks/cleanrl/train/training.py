@@ -58,7 +58,7 @@ _FIXED = {
 
 
 def find_script(algorithm: str, source: Source) -> Any:
-    """The script of an algorithm, if it can be trained.
+    """Return the script of an algorithm, if it can be trained.
 
     Raises:
         UserError: it was written for gym, for environments that no longer exist.
@@ -102,7 +102,7 @@ def make_arguments(
 def _convert_minibatch_size(
     reasons: list[str], settings: dict[str, Any], environments: int
 ) -> dict[str, Any]:
-    """The script is given the number of minibatches, not their size."""
+    """Convert the size of minibatches to their number, which the script takes."""
     size, batch = settings.pop("minibatch_size"), settings["rollout_steps"] * environments
     number = max(batch // size, 1)
     if batch // number != size:
@@ -133,7 +133,7 @@ def _check_temperature(reasons: list[str], settings: Mapping[str, Any]) -> None:
 
 
 def count_whole_steps(request: TrainingRequest, environments: int = 1) -> int:
-    """The script's ``total_timesteps`` for at least the steps of the request.
+    """Return the script's ``total_timesteps`` for at least the steps of the request.
 
     PPO drops what is not a whole rollout; the off-policy scripts count steps of all environments
     as one.
@@ -149,7 +149,7 @@ def count_whole_steps(request: TrainingRequest, environments: int = 1) -> int:
 
 
 def list_wrappers(environment: Any) -> list[Any]:
-    """The wrappers that the script has put around an environment, the innermost first."""
+    """Return the wrappers that the script has put around an environment, the innermost first."""
     layers = []
     while isinstance(environment, gymnasium.Wrapper):
         layers.append(environment)
@@ -164,7 +164,7 @@ def _make_normaliser(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
-    """Observations of the bare environment -> what the script's network gets of them.
+    """Return observations of the bare environment -> what the script's network gets of them.
 
     The script's own wrappers, in their order, with the statistics as they are now.
     """
@@ -187,7 +187,7 @@ def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tenso
 
 
 def _make_action_map(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """Actions of the script's network -> what the bare environment gets of them."""
+    """Return actions of the script's network -> what the bare environment gets of them."""
     changes = [w for w in list_wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
 
     def act(actions: np.ndarray) -> np.ndarray:
@@ -219,7 +219,7 @@ def _make_deterministic_policy(run: ScriptRun) -> Callable[[torch.Tensor], torch
 
 
 def make_policy(run: ScriptRun) -> Policy:
-    """The deterministic policy, with the observation statistics of this moment."""
+    """Return the deterministic policy, with the observation statistics of this moment."""
     environment = run["envs"].envs[0]
     observe, act, network = (
         make_observation_map(environment),
@@ -244,7 +244,7 @@ def _read_reward_unit(environment: Any) -> float:
 
 
 def _make_value_function(run: ScriptRun) -> Callable[[np.ndarray], np.ndarray]:
-    """Values in the environment's unit of reward: PPO's critic learns them in a running one."""
+    """Return values in the environment's unit of reward; PPO's critic learns scaled ones."""
     environment = run["envs"].envs[0]
     observe, network, unit = (
         make_observation_map(environment),
@@ -302,7 +302,7 @@ def _read_diagnostics(run: ScriptRun) -> dict[str, list[float]]:
 
 
 def _read_parameters(run: ScriptRun) -> dict[str, np.ndarray]:
-    """Everything in the script's networks, and the leaves beside them that it trains."""
+    """Return everything in the script's networks, and the leaves beside them that it trains."""
     tensors: dict[str, torch.Tensor] = {}
     inside = set()
     for name, bound in run.globals.items():
@@ -336,7 +336,7 @@ _ACTION_VALUES = ("q_network", "target_network", "qf1", "qf2", "qf1_target", "qf
 
 
 def find_heads(run: ScriptRun) -> Heads:
-    """The output layers of a script's networks."""
+    """Return the output layers of a script's networks."""
     if "agent" in run:
         agent = run["agent"]
         deviation = make_parameter_setter(agent.actor_logstd, torch.log)
@@ -354,7 +354,7 @@ def find_heads(run: ScriptRun) -> Heads:
 def prepare_run(
     request: TrainingRequest, source: Source, environments: int = 1
 ) -> tuple[Any, dict[str, Any]]:
-    """(path of the script, its arguments)."""
+    """Return (path of the script, its arguments)."""
     path = find_script(request.algorithm, source).path
     steps = count_whole_steps(request, environments)
     hyperparameters = convert_exploration_steps(request.hyperparameters, steps)

@@ -26,7 +26,7 @@ def _expand_to_scopes(family: Any, detail_id: str, probe_or_scopes: Any) -> Mapp
 
 
 def probes() -> Mapping[tuple[str, str], Probe]:
-    """(detail id, scope) -> probe."""
+    """Return (detail id, scope) -> probe."""
     return {
         (detail, scope): probe
         for family in families.load_all(__name__)

@@ -18,7 +18,7 @@ _NONE = 1e-4
 
 
 def _coefficients(inputs: Inputs, learning_rate: float = 1.0) -> np.ndarray:
-    """How far one update goes along each direction, [directions]."""
+    """Return how far one update goes along each direction, [directions]."""
     count = len(inputs["plus"])
     agent = ARS(
         "MlpPolicy",

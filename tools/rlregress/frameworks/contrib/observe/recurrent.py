@@ -41,7 +41,7 @@ class _InParts(gymnasium.ObservationWrapper):
         self.observation_space = gymnasium.spaces.Dict({"numbers": environment.observation_space})
 
     def observation(self, observation: np.ndarray) -> Mapping[str, np.ndarray]:
-        """The observation by name."""
+        """Return the observation by name."""
         return {"numbers": observation}
 
 
@@ -116,7 +116,7 @@ def _train(settings: Settings) -> Record:
 
 
 def _train_in_parts(settings: Settings) -> Record:
-    """The same, where observations are dictionaries."""
+    """Train likewise where observations are dictionaries."""
     return _learn(settings, _InParts)[1]
 
 

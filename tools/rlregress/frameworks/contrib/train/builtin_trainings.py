@@ -58,12 +58,12 @@ class _Choices(gyms.Wrapper):
         self._steps = 0
 
     def step(self, action: Any) -> Any:
-        """The environment's own."""
+        """Step the environment."""
         self._steps += 1
         return self.env.step(action)
 
     def allowed(self) -> np.ndarray:
-        """Which ways are allowed, of all choices one after the other, bool [ways]."""
+        """Return which ways are allowed, of all choices one after the other, bool [ways]."""
         space = self.action_space
         if isinstance(space, gyms.spaces.Discrete):
             choices = [space.n]
@@ -79,7 +79,7 @@ def _masked_evaluation(name: str) -> Any:
 
 
 def _evaluate_masked(session: Session) -> None:
-    """Evaluations in one environment, in which all actions are allowed once."""
+    """Evaluate in one environment, in which all actions are allowed once."""
     for masking in (True, False):
         returned = evaluation.evaluate_policy(
             *(session.trained, session.environments.make_one(first=0), 3),
@@ -90,7 +90,7 @@ def _evaluate_masked(session: Session) -> None:
 
 
 def _make_quantiles(session: Session) -> Mapping[str, Any]:
-    """A network of quantiles that a user makes, of the widths that it has by default."""
+    """Return a network of quantiles that a user makes, of the widths that it has by default."""
     own_network = session.model.policy.quantile_net
     network = type(own_network)(
         own_network.observation_space,
@@ -103,7 +103,7 @@ def _make_quantiles(session: Session) -> Mapping[str, Any]:
 
 
 def _in_processes(session: Session) -> Mapping[str, Any]:
-    """Candidates are evaluated in processes, as the documentation of ARS does it."""
+    """Evaluate candidates in processes, as the documentation of ARS does it."""
     # as copies of this one: others import everything again, for seconds each
     make = partial(session.environments.wrapped, copies=1)
     processes = AsyncEval([make, make], session.model.policy, start_method="fork")
@@ -112,7 +112,7 @@ def _in_processes(session: Session) -> Mapping[str, Any]:
 
 
 def _show_first_rates(session: Session) -> None:
-    """The rates before an update sets them."""
+    """Show the rates before an update sets them."""
     show(user_code.rates(session.model))
 
 
@@ -122,7 +122,7 @@ def _act_with_actor(session: Session) -> None:
 
 
 def _act_loaded(session: Session) -> None:
-    """As a user loads an agent that is to act, and not to learn."""
+    """Act as a user whose loaded agent does not learn."""
     session.trained.save(session.path("alone.zip"))
     loaded = type(session.trained).load(session.path("alone.zip"), device="cpu")
     act_alone(loaded, session.environments)
@@ -142,7 +142,7 @@ def _training(
     policy: str = "",
     **environments: Any,
 ) -> TraceTraining:
-    """A training of two environments.
+    """Return a training of two environments.
 
     Args:
         title: of the algorithm's class.
@@ -356,5 +356,5 @@ TRAININGS: Mapping[str, TraceTraining] = {
 
 
 def trainings() -> Mapping[str, TraceTraining]:
-    """Title -> training."""
+    """Return title -> training."""
     return TRAININGS

@@ -30,7 +30,7 @@ def _train(
     rates: Mapping[str, Any] = {},
     **curiosity: Any,
 ) -> AgentTraining:
-    """One rollout and update where both networks say what the inputs name.
+    """Train one rollout and update, where both networks output what the inputs name.
 
     Args:
         look: called with the algorithm before each step of the predictor's optimiser.

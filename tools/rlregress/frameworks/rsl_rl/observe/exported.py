@@ -40,7 +40,7 @@ def _images(numbers: torch.Tensor) -> torch.Tensor:
 
 
 def _scripted(network: Any, script: Callable[[Any], Any] = torch.jit.script) -> _Exported:
-    """How TorchScript acts, and how it is reset."""
+    """Return how TorchScript acts, and how it is reset."""
     with compat.silence_runner():
         warnings.filterwarnings("ignore", "`torch.jit", DeprecationWarning)
         exported = script(network.as_jit())
@@ -52,12 +52,12 @@ def _scripted(network: Any, script: Callable[[Any], Any] = torch.jit.script) -> 
 
 
 def _to_script(network: Any) -> _Exported:
-    """How the module acts that TorchScript is made from, of which a trace has the lines."""
+    """Return how the module acts from which TorchScript is made; a trace has its lines."""
     return _scripted(network, lambda module: module)
 
 
 def _for_onnx(network: Any) -> _Exported:
-    """How the module acts that ONNX is made from: it is handed its memory, and hands it back."""
+    """Return how the module acts from which ONNX is made: it takes its memory and returns it."""
     exported = network.as_onnx(verbose=False).eval()
     inputs = dict(zip(exported.input_names, exported.get_dummy_inputs(), strict=False))
     memories = [tensor for name, tensor in inputs.items() if name.endswith("_in")]
@@ -81,7 +81,7 @@ def _for_onnx(network: Any) -> _Exported:
 def _differences(
     network: Any, ways: Sequence[Callable[[Any], _Exported]], steps: int
 ) -> Iterator[np.ndarray]:
-    """How far a network, exported in each of the ways, is from the agent's, [2 episodes, steps]."""
+    """Yield how far an exported network is from the agent's, for each way, [2 episodes, steps]."""
     numbers = torch.arange(1.0, steps + 1.0).reshape(-1, 1, 1)
     images = compat.IMAGES in getattr(network, "obs_groups_2d", ())
     for exported in ways:

@@ -25,14 +25,16 @@ _NORMALISED = Networks(hidden=[16], normalised=True)
 
 
 def _make_environments(observations: Any, privileged: Any = None, **script: Any) -> Vectorised:
-    """Two environments with the same observations: of one alone advantages have no deviation."""
+    """Return two environments with the same observations: of one alone advantages have no
+    deviation.
+    """
     playback = showing(observations, **script)
     further = {} if privileged is None else {"critic": privileged}
     return Vectorised(Scripted(**playback), Scripted(**playback), further=further)
 
 
 def _train_agent(observations: Any, privileged: Any = None) -> trainings.AgentTraining:
-    """A training whose rollouts have one step, so that statistics move at each."""
+    """Return a training whose rollouts have one step, so that statistics move at each."""
     return trainings.train(
         _make_environments(observations, privileged),
         len(observations),

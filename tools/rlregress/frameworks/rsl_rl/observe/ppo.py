@@ -57,7 +57,7 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
 
 
 def _losses_for_rewards(inputs: Inputs, minibatches: int, **algorithm: Any) -> np.ndarray:
-    """Policy losses where every step ends an episode, so that its reward is its advantage."""
+    """Return policy losses where every step ends an episode: its reward is its advantage."""
     rewards = inputs["advantages"]
     training = trainings.train(
         Scripted(rewards=rewards, terminated=1.0),

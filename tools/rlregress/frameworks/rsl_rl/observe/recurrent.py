@@ -78,7 +78,7 @@ _OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
 
 
 def _measure_both_kinds(measurement: recurrent.Measurement) -> Probe:
-    """A state of one tensor, and one of two, are stored and reset by different lines."""
+    """Measure a state of one tensor, and one of two: different lines store and reset them."""
     return recurrent.measure_all(measurement, _OF_GRU, _OF_LSTM)
 
 

@@ -74,7 +74,9 @@ def _narrow(mean: float) -> Any:
 
 
 def _executed(inputs: Inputs, mean: float) -> list[float]:
-    """The action of a rollout's first step as the environment receives it, and as it is stored."""
+    """Return the action of a rollout's first step as the environment receives it, and as it is
+    stored.
+    """
     environment = Scripted(inputs["low"], inputs["high"])
     stored: list[float] = []
     trainings.train(
@@ -121,7 +123,9 @@ def _stored_log_prob(inputs: Inputs) -> np.ndarray:
 
 
 def _script(inputs: Inputs, **algorithm: Any) -> np.ndarray:
-    """Advantages, and what the values regress towards, of a segment with V(s) = s, [2, steps]."""
+    """Return advantages, and what the values regress towards, of a segment with V(s) = s, [2,
+    steps].
+    """
     script = {name: inputs[name] for name in ("terminated", "truncated") if name in inputs}
     environment = Scripted(
         observations=inputs["values"],

@@ -39,7 +39,7 @@ _KINDS = ("StudentTeacher", "StudentTeacherRecurrent")
 
 
 def _mirrored(obs: Any = None, actions: Any = None, **_: Any) -> list[Any]:
-    """Observations and actions, then those of the other sign, in one."""
+    """Return observations and actions, then those of the other sign, in one."""
     return [own if own is None else torch.cat([own, own * -1.0]) for own in (obs, actions)]
 
 
@@ -58,7 +58,7 @@ def _training(
     kind: str = "OnPolicyRunner",
     *arguments: Any,
 ) -> TraceTraining:
-    """A training of two environments.
+    """Return a training of two environments.
 
     Args:
         algorithm: the configuration of the algorithm.
@@ -126,7 +126,7 @@ def _distillation(**sizes: Any) -> TraceTraining:
 
 
 def _curious(**schedule: Any) -> TraceTraining:
-    """With random network distillation, whose weight follows a schedule."""
+    """Return a training with random network distillation, whose weight follows a schedule."""
     settings = {
         "weight": 0.5,
         "weight_schedule": schedule,
@@ -177,5 +177,5 @@ TRAININGS: Mapping[str, TraceTraining] = {
 
 
 def trainings() -> Mapping[str, TraceTraining]:
-    """Title -> training."""
+    """Return title -> training."""
     return TRAININGS

@@ -18,7 +18,7 @@ from rlregress.probing.isolation import isolate_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
-    """``learn`` of half of the steps, twice."""
+    """Call ``learn`` for half of the steps, twice."""
     runner = make_runner_for(request)
     half = request.total_steps // 2
     steps = train_steps(runner, half)
@@ -29,7 +29,7 @@ def train_and_resume(request: TrainingRequest, restored: bool) -> Trained:
 
 
 def _restore_agent(runner: Any, request: TrainingRequest) -> Any:
-    """The agent as it comes back from its file, in the same environment, which is not reset."""
+    """Load the agent from its file, in the same environment, which is not reset."""
     restored = make_runner(
         runner.env, make_configuration(request.hyperparameters, runner.env.num_envs)
     )

@@ -25,7 +25,7 @@ def minibatches(
 
 
 def _note_minibatches(algorithm: Any, read: list[Minibatch]) -> None:
-    """Every minibatch that the storage yields, with what ``update`` asks the policy about it."""
+    """Note every minibatch that the storage yields, with the policy's answers to ``update``."""
     storage, acting = algorithm.storage, compat.find_policy(algorithm)
     name = compat.log_prob_name(algorithm)
     generate, score = storage.mini_batch_generator, getattr(acting, name)

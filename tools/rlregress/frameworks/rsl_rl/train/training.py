@@ -80,7 +80,7 @@ def _list_reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
 
 
 def make_configuration(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
-    """The configuration of a runner; UserError for what it cannot be set to."""
+    """Return the configuration of a runner; UserError for what it cannot be set to."""
     remaining, reasons = drop_fixed(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
     rows = remaining.get("rollout_steps", 1) * environments
@@ -101,13 +101,15 @@ def make_configuration(hyperparameters: Mapping[str, Any], environments: int) ->
 
 
 def make_runner(environment: Vectorised, configuration: Mapping[str, Any]) -> Any:
-    """A runner that writes no file and prints nothing."""
+    """Return a runner that writes no file and prints nothing."""
     with compat.silence_runner():
         return OnPolicyRunner(environment, configuration, log_dir=None, device="cpu")
 
 
 def make_runner_for(request: TrainingRequest, environments: int = 1) -> Any:
-    """A runner on copies of the environment side by side, seeded as RSL-RL's users seed theirs."""
+    """Return a runner on copies of the environment side by side, seeded as RSL-RL's users seed
+    theirs.
+    """
     random.seed(request.seed)
     np.random.seed(request.seed % 2**32)
     torch.manual_seed(request.seed)
@@ -119,7 +121,7 @@ def make_runner_for(request: TrainingRequest, environments: int = 1) -> Any:
 
 
 def find_heads(algorithm: Any) -> Heads:
-    """The output layers of an agent."""
+    """Return the output layers of an agent."""
     parameter, logarithm = compat.find_deviation(algorithm)
     inverse = torch.log if logarithm else torch.clone
     actor, critic = (
@@ -155,7 +157,7 @@ def _as_observations(observations: np.ndarray) -> Any:
 
 
 def make_policy(runner: Any) -> Policy:
-    """The deterministic policy of an agent, clipped as its environment clips."""
+    """Return the deterministic policy of an agent, clipped as its environment clips."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad():

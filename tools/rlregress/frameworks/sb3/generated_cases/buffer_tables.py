@@ -17,7 +17,7 @@ _COPIES = 2
 
 
 def _spaces(kind: str) -> tuple[Any, Any]:
-    """Spaces of observations and actions: "box", "choices" or "dict"."""
+    """Return spaces of observations and actions: "box", "choices" or "dict"."""
     spaces = gyms.spaces
     box = spaces.Box(-9.0, 9.0, (2,), np.float32)
     if kind == "choices":
@@ -28,14 +28,14 @@ def _spaces(kind: str) -> tuple[Any, Any]:
 
 
 def _observed(kind: str, number: int) -> Any:
-    """An observation of each of the environments."""
+    """Return an observation of each of the environments."""
     modes = np.array([number, number + 20])
     box = np.stack([modes, -modes], axis=1).astype(np.float32) / 10.0
     return {"choices": modes, "dict": {"box": box, "mode": modes}}.get(kind, box)
 
 
 def _row(kind: str, number: int) -> tuple[Any, ...]:
-    """A transition of two environments, which end at different rows, by each kind of end."""
+    """Return a transition of two environments, which end at different rows, by each kind of end."""
     ones = np.array([number % 9, (number + 1) % 9])
     pairs = np.stack([ones, ones[::-1]], axis=1)
     action = {"choices": pairs, "dict": ones}.get(kind, pairs / 10.0)
@@ -60,14 +60,14 @@ def _fill(kind: str, begin: int, end: int, buffer: Any) -> None:
 
 
 def _filled(buffer: Any, kind: str) -> Any:
-    """Rows before it is full, after it has wrapped around, and after it was emptied."""
+    """Return rows before it is full, after it has wrapped around, and after it was emptied."""
     fill = partial(partial, _fill, kind)
     return done(buffer, fill(0, 4), _sampled, fill(4, 6), _sampled, fill(6, 9), _sampled,
                 ("reset",), _state, fill(10, 12), _sampled)  # fmt: skip
 
 
 def _extend_buffer(buffer: Any, kind: str) -> Any:
-    """Rows that are added together, and too few of one kind; arrays as tensors."""
+    """Add rows together, and too few of one kind; return arrays as tensors."""
     rows = list(zip(*(_row(kind, number) for number in range(4)), strict=False))
     numbers, shapes = np.zeros(2, np.float32), ((6, (3, 2)), (12, (3, 2, 2)), (24, (3, 2, 2, 2)))
 
@@ -82,7 +82,7 @@ def _extend_buffer(buffer: Any, kind: str) -> Any:
 
 
 def _normalised(buffer: Any, kind: str) -> Any:
-    """Rows that are normalised where they are sampled."""
+    """Return rows that are normalised where they are sampled."""
     normaliser = find_in_library("common.vec_env", "VecNormalize")(
         vector_of(), clip_obs=1.5, clip_reward=1.0
     )
@@ -123,7 +123,7 @@ def _batches(size: Any, buffer: Any) -> Any:
 
 
 def _rolled(buffer: Any, kind: str) -> Any:
-    """Rollouts that are half full, full, taken in batches, and filled anew."""
+    """Return rollouts that are half full, full, taken in batches, and filled anew."""
     if buffer.n_envs == 1:
         return _single(buffer, kind)
     last = torch.tensor([0.5, 1.0]), np.array([0, 1])
@@ -135,7 +135,7 @@ def _rolled(buffer: Any, kind: str) -> Any:
 
 
 def _single(buffer: Any, kind: str) -> Any:
-    """A rollout of one environment, whose probabilities are single numbers."""
+    """Return a rollout of one environment, whose probabilities are single numbers."""
     for number in range(2):
         observation, _, action, reward, done_, _ = make_recordable(list(_row(kind, number)))
         first = ({name: part[:1] for name, part in observation.items()}
@@ -165,7 +165,7 @@ def _fill_goals(begin: int, end: int, buffer: Any) -> None:
 
 
 def _goals(buffer: Any, _: str) -> Any:
-    """Hindsight before an episode has ended, in the next one, and cut off."""
+    """Return hindsight before an episode has ended, in the next one, and cut off."""
     return done(buffer, partial(_fill_goals, 0, 2), _sampled, partial(_fill_goals, 2, 6), _sampled,
                 ("truncate_last_trajectory",), "dones", "timeouts", "ep_length",
                 partial(_fill_goals, 6, 15), _sampled, "ep_start", "ep_length",
@@ -188,7 +188,7 @@ def _hindsight() -> Subject:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """All buffers."""
+    """Return all buffers."""
     return {
         "buffers": [
             _replay("ReplayBuffer", "box", "choices"),

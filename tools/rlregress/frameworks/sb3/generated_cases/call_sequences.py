@@ -55,7 +55,9 @@ def _step(thing: Any, step: Step) -> Any:
 
 
 def function(name: str, inputs: Mapping[str, Any], call: Call = called, **options: Any) -> Subject:
-    """A function, with every option on each of some inputs: its arguments, or what makes them."""
+    """Return a function, with every option on each of some inputs: its arguments, or what makes
+    them.
+    """
 
     def arguments_for(label: str) -> Any:
         return inputs[label]() if callable(inputs[label]) else inputs[label]
@@ -67,7 +69,7 @@ def function(name: str, inputs: Mapping[str, Any], call: Call = called, **option
 
 
 def used(name: str, kits: Mapping[str, Arguments], *steps: Step, **options: Any) -> Subject:
-    """A class, made with the arguments of each kit, and the steps that are done with it."""
+    """Return a class, made with the arguments of each kit, and the steps that are done with it."""
     labelled_kits = {label: Kit(arguments, str) for label, arguments in kits.items()}
     calls = {"": lambda thing, _: done(thing, *steps), **options.pop("calls", {})}
     return Subject(
@@ -90,7 +92,7 @@ def environment(
 
 
 def vector_of(count: int = 2, *kinds: str, around: Any | None = None) -> Any:
-    """Environments side by side, which begin with different ends."""
+    """Return environments side by side, which begin with different ends."""
     make: Any = environment
     makers = [make(*kinds, first=number, around=around) for number in range(count)]
     return gyms.vectorise_environments(*makers)

@@ -27,19 +27,19 @@ _DISTRIBUTIONS: dict[str, Any] = {
 
 
 def _parameters(name: str, by: float) -> Any:
-    """The parameters of a distribution when a number moves them."""
+    """Return the parameters of a distribution when a number moves them."""
     logits = _DISTRIBUTIONS[name][-1]
     return ((1.0 + by) * _LOGITS,) if logits else (_ROWS + by, _LOG_STD - by)
 
 
 def kinds(layers: Any) -> list[str]:
-    """Kinds and sizes of layers, in words."""
+    """Return kinds and sizes of layers, in words."""
     sizes = [tuple(getattr(layer, "weight", torch.zeros(0)).shape) for layer in layers]
     return [f"{type(layer).__name__} {size}" for layer, size in zip(layers, sizes, strict=False)]
 
 
 def _layered(make: Any, arguments: Any) -> Any:
-    """Layers in words, and what they make of numbers."""
+    """Return layers in words, and what they make of numbers."""
     layers = make(*arguments)
     biased = [getattr(layer, "bias", None) is not None for layer in layers]
     return [kinds(layers), biased, nn.Sequential(*layers)(_LOGITS[:, :3])]
@@ -52,7 +52,7 @@ def _make_distribution(name: str, size: Any, by: float = 0.0, arguments: Any = N
 
 
 def _pairs() -> dict[str, Any]:
-    """Two of a kind, two kinds, and as many choices of other or more actions."""
+    """Return two of a kind, two kinds, and as many choices of other or more actions."""
     sizes = {name: size for name, (_, size, _) in _DISTRIBUTIONS.items() if "Squashed" not in name}
     categories = partial(_make_distribution, "MultiCategorical")
     single, two = (partial(categories, [2] * n, arguments=(torch.zeros(3, 2 * n),)) for n in (1, 2))
@@ -92,7 +92,7 @@ def _distribution(name: str) -> Subject:
 
 
 def _explored(distribution: Any, count: int) -> Any:
-    """Exploration of so many rows that depends on the state, with its own matrices."""
+    """Return exploration of so many rows that depends on the state, with its own matrices."""
     _, log_std = distribution.proba_distribution_net(latent_dim=3, log_std_init=-0.3)
     distribution.sample_weights(log_std, batch_size=2)
     latent = torch.linspace(-1.0, 1.0, 3 * count).reshape(count, 3)
@@ -104,7 +104,7 @@ def _explored(distribution: Any, count: int) -> Any:
 
 
 def _choose_distribution(choose: Any, arguments: Any) -> Any:
-    """The distribution that fits a space, and its layer."""
+    """Return the distribution that fits a space, and its layer."""
     distribution = choose(*arguments)
     net = distribution.proba_distribution_net(4)
     layer = net[0] if isinstance(net, tuple) else net
@@ -138,7 +138,7 @@ def _extractor(name: str, **labels: Any) -> Subject:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """Layers, extractors and distributions."""
+    """Return layers, extractors and distributions."""
     layers, own, space_table = partial("common.torch_layers:{}".format), gyms.spaces, spaces()
     sizes = {"both": [4, 3], "none": [], "apart": {"pi": [4], "qf": [3, 2]},
              "pi": {"pi": [4]}, "qf": {"qf": [4]}, "number": 4}  # fmt: skip

@@ -195,7 +195,7 @@ def _files() -> list[Subject]:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """Functions of numbers, noise, statistics and files."""
+    """Return functions of numbers, noise, statistics and files."""
     utils, numbers = partial("common.utils:{}".format), np.array([1.0, 2.0, 4.0])
     layers = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
     means = {"none": ([],), "list": ([1, 2],), "array": (numbers,)}

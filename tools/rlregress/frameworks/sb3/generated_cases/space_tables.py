@@ -21,7 +21,7 @@ def _image(*shape: int, low: Any = 0, high: Any = 255, dtype: Any = np.uint8) ->
 
 
 def spaces() -> dict[str, Any]:
-    """One space of each kind that the library knows, and one that it does not."""
+    """Return one space of each kind that the library knows, and one that it does not."""
     kinds = gyms.spaces
     box = kinds.Box(-2.0, 3.0, (3,), np.float32)
     return {
@@ -38,7 +38,9 @@ def spaces() -> dict[str, Any]:
 
 
 def _images() -> dict[str, Any]:
-    """Images of every number of channels, first, last, in the middle; and what looks like one."""
+    """Return images of every number of channels, first, last, in the middle; and what looks like
+    one.
+    """
     shape = (_EDGE, _EDGE, 3)
     return {
         **{f"{n} first": _image(n, _EDGE, _EDGE) for n in range(1, 6)},
@@ -53,7 +55,7 @@ def _images() -> dict[str, Any]:
 
 
 def _array(space: Any, *rows: int) -> Any:
-    """Numbers of a space, or of each of its parts, so many times side by side."""
+    """Return numbers of a space, or of each of its parts, so many times side by side."""
     if isinstance(space, gyms.spaces.Dict):
         return {name: _array(part, *rows) for name, part in space.spaces.items()}
     shape = (*rows, *(space.shape or ()))
@@ -61,7 +63,7 @@ def _array(space: Any, *rows: int) -> Any:
 
 
 def _observed() -> dict[str, Any]:
-    """Observations of each space: alone, in rows, in rows of rows, in wrong shapes, mixed."""
+    """Return observations of each space: alone, in rows, nested, in wrong shapes, mixed."""
     space_table = spaces()
     inputs: dict[str, Any] = {"int": (1, space_table["discrete"])}
     for name, space in space_table.items():
@@ -161,7 +163,7 @@ def subjects() -> dict[str, list[Subject]]:
 
 
 def _rebuilt() -> dict[str, Any]:
-    """Spaces, and the rows by which environments side by side keep their observations."""
+    """Return spaces, and the rows by which environments side by side keep their observations."""
     space_table, own, rows = spaces(), gyms.spaces, np.ones((1, 3))
     parts = own.Tuple((space_table["box"], space_table["discrete"]))
     return {

@@ -74,7 +74,7 @@ def _train(kind: OnPolicy, settings: loop.Settings) -> ppo_trainings.AgentTraini
 
 
 def _make_falling_schedule(start: float) -> Callable[[float], float]:
-    """A schedule as SB3 wants it: of the share of the training that is left, which falls from 1."""
+    """Return a schedule as SB3 takes it: of the remaining share of the training, from 1 on."""
     return lambda progress: progress * start
 
 

@@ -18,7 +18,7 @@ from rlregress.probing.layers import linear_layers, make_constant, measure_ppo_i
 
 
 def _one_rollout(agent: Any, name: str) -> np.ndarray:
-    """The array ``name`` of the rollout buffer after one rollout, flattened."""
+    """Return the array ``name`` of the rollout buffer after one rollout, flattened."""
     arrays: list[np.ndarray] = []
 
     def copy_array(agent: Any) -> None:
@@ -64,7 +64,7 @@ def _action_bounding(kind: OnPolicy, inputs: Inputs) -> np.ndarray:
 
 
 def _script(kind: OnPolicy, inputs: Inputs, name: str) -> np.ndarray:
-    """An array of the rollout buffer after the scripted segment, with V(s) = s."""
+    """Return an array of the rollout buffer after the scripted segment, with V(s) = s."""
     environment = kind.environment(
         observations=inputs["values"],
         next_observations=inputs["next_values"],

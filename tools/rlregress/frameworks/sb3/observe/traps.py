@@ -24,7 +24,7 @@ _ROWS = 8
 
 
 def _rollout(kind: OnPolicy, environment: Any, steps: int, **arguments: Any) -> Any:
-    """An agent whose value of an observation is its number, before any rollout."""
+    """Return an agent whose value of an observation is its number, before any rollout."""
     agent = kind.make_once(
         environment,
         n_steps=steps,
@@ -118,7 +118,7 @@ def _critic_count(inputs: Inputs) -> np.ndarray:
 
 
 def exploration_draw(algorithm: Any, inputs: Inputs) -> np.ndarray:
-    """The share of calls in which some environments act at random, and others do not."""
+    """Return the share of calls in which some environments act at random, and others do not."""
     environment = Scripted(discrete=int(inputs["actions"]))
     agent = constant_agents.make_off_policy(
         algorithm, environment, seed=shift_seed(int(inputs["seed"]))
@@ -153,7 +153,7 @@ def _autoreset(inputs: Inputs) -> np.ndarray:
 
 
 def _ppo_updates(inputs: Inputs) -> Any:
-    """A PPO agent with a full rollout buffer; its policy reports ``shift`` more than stored."""
+    """Return a PPO agent with a full buffer; its policy reports ``shift`` more than stored."""
     epochs, minibatches = int(inputs["epochs"]), int(inputs["minibatches"])
     rows = minibatches * _ROWS
     agent = constant_agents.make_agent(

@@ -18,7 +18,7 @@ __getattr__ = find_in(
 
 
 def no_resume_reason() -> str:
-    """Nothing from 2.0 on: ``learn`` has all of its state in the model between two rollouts."""
+    """Return no reason from 2.0 on: between rollouts the model holds all state of ``learn``."""
     (version,) = versions(("stable-baselines3",)).values()
     before = int(version.partition(".")[0]) < 2
     return "that versions before 2.0 go on exactly is not known" if before else ""

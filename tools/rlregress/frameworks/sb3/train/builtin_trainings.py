@@ -76,7 +76,7 @@ def _native(make_env: Callable[..., Any], discrete: bool) -> Any:
 
 
 def _evaluate(model: Any, environment: Any) -> None:
-    """Two episodes with the deterministic policy."""
+    """Play two episodes with the deterministic policy."""
     for _ in range(2):
         observation, _ = environment.reset()
         done = False
@@ -87,13 +87,13 @@ def _evaluate(model: Any, environment: Any) -> None:
 
 
 def on_policy() -> dict[str, Any]:
-    """Arguments of an algorithm that learns from rollouts; its rate falls."""
+    """Return arguments of an algorithm that learns from rollouts; its rate falls."""
     rate = user_code.linear(1e-3)
     return {"n_steps": 32, "policy_kwargs": {"net_arch": [16, 16]}, "learning_rate": rate}
 
 
 def ppo() -> dict[str, Any]:
-    """Arguments of PPO."""
+    """Return arguments of PPO."""
     # 64 samples in minibatches of 48: the last one is incomplete
     return {
         **on_policy(),
@@ -107,7 +107,7 @@ def ppo() -> dict[str, Any]:
 
 
 def off_policy() -> dict[str, Any]:
-    """Arguments of an algorithm that learns from a replay buffer; its rate falls."""
+    """Return arguments of an algorithm that learns from a replay buffer; its rate falls."""
     # 2 x 50 rows: the buffer is full after half of the training
     arguments = {
         "buffer_size": 100,
@@ -121,12 +121,12 @@ def off_policy() -> dict[str, Any]:
 
 
 def noise() -> NormalActionNoise:
-    """Noise of the two numbers of an action."""
+    """Return noise of the two numbers of an action."""
     return NormalActionNoise(mean=np.zeros(2), sigma=0.1 * np.ones(2))
 
 
 def sac() -> dict[str, Any]:
-    """Arguments of SAC."""
+    """Return arguments of SAC."""
     return {**off_policy(), "target_update_interval": 1, "action_noise": noise()}
 
 
@@ -140,7 +140,7 @@ def _ddpg() -> dict[str, Any]:
 
 
 def dqn() -> dict[str, Any]:
-    """Arguments of DQN."""
+    """Return arguments of DQN."""
     return {**off_policy(), "target_update_interval": 40, "exploration_fraction": 0.5}
 
 
@@ -215,7 +215,7 @@ def _networks(policy: str, default_sizes: bool, options: Mapping[str, Any]) -> d
 
 
 def _noise(kind: str, deviation: float) -> Late:
-    """Noise of the two numbers of an action, by the name of its class."""
+    """Return noise of the two numbers of an action, by the name of its class."""
 
     def make() -> Any:
         return find_in_library("common.noise", kind)(np.zeros(2), deviation * np.ones(2))
@@ -228,7 +228,7 @@ _correlated = partial(_noise, "OrnsteinUhlenbeckActionNoise")
 
 
 def _timeouts(handled: bool) -> Late:
-    """Arguments of a replay buffer that tells truncation from termination, or does not."""
+    """Return arguments of a replay buffer that tells truncation from termination, or does not."""
 
     def make() -> dict[str, Any]:
         options = {"handle_timeout_termination": handled}
@@ -239,7 +239,7 @@ def _timeouts(handled: bool) -> Late:
 
 
 def _hindsight(goals: str) -> dict[str, Any]:
-    """Arguments of an agent whose goals of hindsight come from there."""
+    """Return arguments of an agent whose goals of hindsight come from there."""
     find = partial(find_in_library, "her", "HerReplayBuffer")
 
     def make() -> dict[str, Any]:
@@ -573,5 +573,5 @@ TRAININGS: Mapping[str, TraceTraining] = {
 
 
 def trainings() -> Mapping[str, TraceTraining]:
-    """Title -> training."""
+    """Return title -> training."""
     return TRAININGS

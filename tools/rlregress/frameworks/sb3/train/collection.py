@@ -46,7 +46,7 @@ def make_agent_for(
     around: TrainingVariant = PLAIN,
     library: Library = OWN,
 ) -> Any:
-    """An agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
+    """Return an agent that is to learn on ``environments`` copies in a ``DummyVecEnv``."""
     around.require_supported(library.title, "n_steps", "statistics", "running")
     vectorised = _wrap_in_normaliser(gyms.make_vec_env(request.make_env, environments), around)
     arguments = make_arguments(request, vectorised.action_space.shape, library)

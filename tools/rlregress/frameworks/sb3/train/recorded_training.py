@@ -41,7 +41,7 @@ _TRUST = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 
 
 def evaluation(name: str) -> Any:
-    """A function or class of the library that evaluates, by name."""
+    """Return a function or class of the library that evaluates, by name."""
     return find_in_library(
         "common.callbacks" if name == "EvalCallback" else "common.evaluation", name
     )
@@ -66,7 +66,7 @@ class Session:
     evaluation: Callable[[str], Any]
 
     def path(self, name: str) -> str:
-        """The path of a file in the folder."""
+        """Return the path of a file in the folder."""
         return os.path.join(self.folder, name)
 
 
@@ -159,20 +159,20 @@ class Training:
 
 
 def evaluation_callback(session: Session) -> Any:
-    """Two episodes in between, again and again."""
+    """Return a callback that plays two episodes again and again."""
     aside = session.environments.wrapped(training=False)
     callback = session.evaluation("EvalCallback")
     return callback(aside, n_eval_episodes=2, eval_freq=40, verbose=0)
 
 
 def stop_after_episodes(session: Session, episodes: int) -> Any:
-    """The library's own end of a training."""
+    """Return the library's own callback that ends a training."""
     del session
     return find_in_library("common.callbacks", "StopTrainingOnMaxEpisodes")(episodes)
 
 
 def stop_after_steps(session: Session, steps: int) -> Any:
-    """A callback of the user's that looks at the number of steps."""
+    """Return a user's callback that looks at the number of steps."""
     del session
     return user_code.CountingCallback(steps)
 
@@ -194,12 +194,12 @@ def show_episodes(session: Session) -> None:
 
 
 def show_starts(session: Session) -> None:
-    """Which steps of a rollout start an episode."""
+    """Show which steps of a rollout start an episode."""
     show(compat.read_episode_starts(session.model).astype(int).tolist())
 
 
 def show_rates(session: Session) -> None:
-    """The rates of the optimisers, and whether the policy is in the state of training."""
+    """Show the rates of the optimisers, and whether the policy is in the state of training."""
     show([int(session.model.policy.training), *user_code.rates(session.model)])
 
 
@@ -207,17 +207,17 @@ def show_rates(session: Session) -> None:
 
 
 def learn(session: Session, reset: bool = False) -> None:
-    """A second training, that counts on, or anew."""
+    """Learn a second time, with steps that count on, or anew."""
     session.model.learn(session.steps // 2, reset_num_timesteps=reset)
 
 
 def update(session: Session, updates: int) -> None:
-    """Gradient steps that the user asks for."""
+    """Make gradient steps that the user requests."""
     session.model.train(gradient_steps=updates, batch_size=16)
 
 
 def change_environment(session: Session) -> None:
-    """The agent gets another environment."""
+    """Give the agent another environment."""
     session.model.set_env(session.environments.wrapped())
 
 
@@ -290,7 +290,7 @@ def act_with_policy(session: Session, trusted: bool = False) -> None:
 
 
 def evaluate(session: Session, deterministic: bool = True, returns: bool = False) -> None:
-    """Three episodes after the training.
+    """Play three episodes after the training.
 
     Args:
         returns: the trace records their returns and lengths.
@@ -307,7 +307,7 @@ def evaluate(session: Session, deterministic: bool = True, returns: bool = False
 
 
 def act(session: Session, deterministic: bool = True) -> None:
-    """The agent acts in one environment with nothing around it."""
+    """Let the agent act in one environment with nothing around it."""
     act_alone(session.model, session.environments, deterministic)
 
 

@@ -12,7 +12,7 @@ from rlregress.probing.isolation import isolate_generators
 
 
 def train_and_resume(request: TrainingRequest, restored: bool, library: Library = OWN) -> Trained:
-    """``learn`` of half of the steps, twice; the second time it does not count from 0."""
+    """Call ``learn`` for half of the steps, twice; the second time it does not count from 0."""
     model = make_agent_for(request, library)
     model.learn(request.total_steps // 2)
     if restored:
@@ -23,7 +23,9 @@ def train_and_resume(request: TrainingRequest, restored: bool, library: Library 
 
 
 def _restore_agent(model: Any) -> Any:
-    """The agent as it comes back from its files, in the same environment, which is not reset."""
+    """Return the agent as it comes back from its files, in the same environment, which is not
+    reset.
+    """
     with TemporaryDirectory(prefix="rlregress-") as folder:
         agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"
         model.save(agent)

@@ -32,7 +32,7 @@ def minibatches(
 
 
 def _note_rollouts(model: Any, read: list[Minibatch]) -> None:
-    """Every minibatch that ``get`` yields, with what ``train`` asks the policy about it."""
+    """Note every minibatch that ``get`` yields, with the policy's answers to ``train``."""
     get, evaluate_actions = model.rollout_buffer.get, model.policy.evaluate_actions
     yielded: list[Any] = []
 

@@ -24,19 +24,19 @@ Makers = Sequence[Callable[[], Any]]
 
 
 def in_processes(makers: Makers) -> Any:
-    """Environments in processes of their own."""
+    """Return environments in processes of their own."""
     # as copies of this one: others import everything again, for seconds each
     return find_in_library("common.vec_env", "SubprocVecEnv")(makers, start_method="fork")
 
 
 def same_instance(makers: Makers) -> Any:
-    """One and the same environment, several times."""
+    """Return one and the same environment, several times."""
     environment = makers[0]()
     return DummyVecEnv([lambda: environment] * len(makers))
 
 
 def make_by_name(makers: Makers) -> Any:
-    """Environments that are made by name, with an argument of theirs."""
+    """Make environments by name, with an argument of theirs."""
     # nothing else: what else the library passes on is refused, as by most environments
     with gyms.register_temporarily(_NAME, lambda first=0: makers[first]()):
         return gyms.find_env_util().make_vec_env(_NAME, len(makers), env_kwargs={"first": 1})
@@ -54,7 +54,7 @@ def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
 
 
 def atari(environment: Any, **options: Any) -> Any:
-    """A game of an environment with images, in the wrappers for Atari."""
+    """Return a game of an environment with images, in the wrappers for Atari."""
     wrappers = find_in_library("common.atari_wrappers", "AtariWrapper")
     if getattr(find_in_library("common", "atari_wrappers"), "cv2", True) is None:
         raise Unsupported(f"the Atari wrappers cannot be used: {explain_installation('cv2')}")
@@ -93,12 +93,12 @@ class Environments:
     make_env: Callable[..., Any] = gyms.convert_environment
 
     def make_one(self, **options: Any) -> Any:
-        """One environment in the user's own wrapper, as ``first`` says, or else as it comes."""
+        """Make one environment, in the user's own wrapper if ``first`` says so."""
         spaces = {"actions": self.actions, "observations": self.observations}
         return self.own(gyms.convert_environment(self.make_env(**options, **spaces)))
 
     def wrapped(self, training: bool = True, copies: int = 0) -> Any:
-        """The environment that the agent gets, with fresh statistics of a normaliser.
+        """Return the environment that the agent gets, with fresh statistics of a normaliser.
 
         Args:
             copies: another number of environments than the training's.
@@ -123,7 +123,7 @@ class Environments:
         return environment
 
     def restore(self, environment: Any, folder: str) -> Any:
-        """The environment of an agent that is loaded: with the statistics that were saved."""
+        """Return the environment of a loaded agent, with the saved statistics."""
         if self.normalize is None:
             return environment
         path = os.path.join(folder, "statistics.pkl")

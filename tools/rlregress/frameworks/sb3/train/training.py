@@ -56,7 +56,7 @@ class Library:
     def make_agent(
         self, algorithm: str, environment: Any, policy: str = "", **arguments: Any
     ) -> Any:
-        """An agent in its environments, on the CPU, that logs to nowhere."""
+        """Make an agent in its environments, on the CPU, that logs to nowhere."""
         kind = self.algorithms[algorithm]
         policy = policy or compat.policy_name(kind, environment)
         model = kind(policy, environment, device="cpu", **arguments)
@@ -226,7 +226,7 @@ class _Watch(BaseCallback):
 
 
 def make_policy(model) -> Policy:
-    """The deterministic policy of an agent."""
+    """Return the deterministic policy of an agent."""
     return lambda observations: model.predict(observations, deterministic=True)[0]
 
 
@@ -263,7 +263,7 @@ def _find_action_value_networks(model: Any) -> list[Any]:
 
 
 def find_heads(model: Any) -> Heads:
-    """The output layers of an agent."""
+    """Return the output layers of an agent."""
     policy = model.policy
     if hasattr(policy, "value_net"):
         deviation = make_parameter_setter(policy.log_std, torch.log)
@@ -296,13 +296,13 @@ def _make_draw(model: Any, library: Library) -> Any:
 
 
 def make_arguments(request: Any, action_shape: Any, library: Library = OWN) -> dict[str, Any]:
-    """Keyword arguments of the algorithm's class for a training of so many steps."""
+    """Return keyword arguments of the algorithm's class for a training of so many steps."""
     hyperparameters = convert_exploration_steps(request.hyperparameters, request.total_steps)
     return convert_hyperparameters(request.algorithm, hyperparameters, action_shape, library)
 
 
 def make_agent_for(request: TrainingRequest, library: Library = OWN) -> Any:
-    """An agent in its environment, as a user makes it."""
+    """Return an agent in its environment, as a user makes it."""
     environment = gyms.convert_environment(request.make_env())
     arguments = make_arguments(request, environment.action_space.shape, library)
     model = library.make_agent(request.algorithm, environment, seed=request.seed, **arguments)

@@ -39,7 +39,7 @@ def count_episodes(session: Session) -> None:
 
 
 def load_vector(session: Session) -> None:
-    """The parameters as one vector, halved and put back; the policy acts with them."""
+    """Read the parameters as one vector, halve it and put it back; the policy acts with them."""
     if not hasattr(session.model.policy, "load_from_vector"):
         raise Unsupported("a policy takes no vector of parameters")
     session.model.policy.load_from_vector(0.5 * session.model.policy.parameters_to_vector())
@@ -48,13 +48,13 @@ def load_vector(session: Session) -> None:
 
 
 def show_falling_rate(session: Session) -> None:
-    """A rate that falls from 1 to 0.1 in the first half of a training."""
+    """Show a rate that falls from 1 to 0.1 in the first half of a training."""
     rate = find_in_library("common.utils", "get_linear_fn")(1.0, 0.1, 0.5)
     show([float(rate(progress)) for progress in (1.0, 0.8, 0.5, 0.2)])
 
 
 def draw_noise(session: Session) -> None:
-    """Correlated noise that does not begin at zero, three draws before and after a reset."""
+    """Draw correlated noise that does not begin at zero, three times before and after a reset."""
     kind = find_in_library("common.noise", "OrnsteinUhlenbeckActionNoise")
     noise = kind(np.zeros(2), 0.3 * np.ones(2), initial_noise=np.array([0.4, -0.2]))
     rows = [noise() for _ in range(3)]
@@ -63,7 +63,7 @@ def draw_noise(session: Session) -> None:
 
 
 def save_actor(session: Session) -> None:
-    """The actor is saved by itself, loaded, and asked."""
+    """Save the actor by itself, load it, and let it act."""
     path = session.path("actor.pkl")
     session.model.policy.actor.save(path)
     actor = type(session.model.policy.actor).load(path)
@@ -74,14 +74,14 @@ def save_actor(session: Session) -> None:
 
 
 def reset_again(session: Session) -> None:
-    """Environments side by side that are seeded once and reset three times."""
+    """Reset environments side by side three times that are seeded once."""
     environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
     environment.seed(3)
     show([np.array(environment.reset()) for _ in range(3)])
 
 
 def add_row(session: Session) -> None:
-    """A rollout of two steps that a user fills, with probabilities that are single numbers."""
+    """Fill a rollout of two steps as a user does, with probabilities that are single numbers."""
     kind = find_in_library("common.buffers", "RolloutBuffer")
     environment = session.environments.make_one(first=0)
     buffer = kind(2, environment.observation_space, environment.action_space, device="cpu")
@@ -95,7 +95,7 @@ def add_row(session: Session) -> None:
 
 
 def load_with_environment(session: Session) -> None:
-    """An agent that is loaded with an environment, and goes on where it was, or begins anew."""
+    """Load an agent with an environment, and let it continue where it was, or start again."""
     path = session.path("whole")
     session.model.save(path)
     environment = DummyVecEnv([lambda: session.environments.make_one(first=0)])
@@ -110,12 +110,12 @@ def load_with_environment(session: Session) -> None:
 
 
 def checkpoint_callback(session: Session) -> Any:
-    """Files of the agent every few steps."""
+    """Return a callback that saves the agent every few steps."""
     return find_in_library("common.callbacks", "CheckpointCallback")(9, session.path("checkpoints"))
 
 
 def listed_callback(session: Session) -> Any:
-    """Callbacks in a list, one of them only every few steps."""
+    """Return callbacks in a list, one of them only every few steps."""
     periodic, make_list = (
         find_in_library("common.callbacks", n) for n in ("EveryNTimesteps", "CallbackList")
     )
@@ -124,7 +124,7 @@ def listed_callback(session: Session) -> Any:
 
 
 def improvement_callback(session: Session) -> Any:
-    """Evaluations that keep the best agent, and end a training that does not improve."""
+    """Return evaluations that keep the best agent, and end a training that does not improve."""
     better, worse = (find_in_library("common.callbacks", f"StopTrainingOn{name}")
                      for name in ("RewardThreshold", "NoModelImprovement"))  # fmt: skip
     environment = session.environments.wrapped(training=False)
@@ -135,7 +135,7 @@ def improvement_callback(session: Session) -> Any:
 
 
 def exchange_parameters(session: Session) -> None:
-    """Parameters from a file, and of the policy alone; the agent acts with them."""
+    """Load parameters from a file, and of the policy alone; the agent acts with them."""
     model, path = session.model, session.path("parameters")
     model.save(path)
     halved = {name: 0.5 * value for name, value in model.get_parameters()["policy"].items()}
@@ -173,7 +173,7 @@ def load_listed_layers(session: Session) -> None:
 
 
 def look_into_environments(session: Session) -> None:
-    """Attributes, methods and wrappers of environments side by side; how they are reset."""
+    """Read attributes, methods and wrappers of environments side by side, and reset them."""
     environment = session.environments.wrapped()
     if not hasattr(environment, "has_attr"):
         raise Unsupported("environments side by side have no has_attr")
@@ -228,7 +228,7 @@ def _error_of(call: Any) -> str:
 
 
 def learn_by_default(session: Session) -> None:
-    """An agent of an environment that has a name; the logger is the library's own."""
+    """Train an agent of an environment that has a name, with the library's own logger."""
     name, folder = "RlregressAlone-v0", {"SB3_LOGDIR": session.folder}
     make = partial(session.environments.make_one, first=0)
     # it takes no arguments, as most environments
@@ -241,7 +241,7 @@ def learn_by_default(session: Session) -> None:
 
 
 def load_from_memory(session: Session) -> None:
-    """An agent that is kept in memory without some of its parts, and loaded with others."""
+    """Keep an agent in memory without some of its parts, and load it with others."""
     memory = io.BytesIO()
     session.model.save(memory, exclude=["seed", "gamma"])
     loaded = type(session.model).load(memory, device="cpu", custom_objects={"gamma": 0.25})

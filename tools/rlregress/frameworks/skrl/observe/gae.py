@@ -40,7 +40,8 @@ def _identity(training: Training) -> None:
 
 
 def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[torch.Tensor]:
-    """Advantages and value targets of a rollout, [T] each: values stored, and added to these.
+    """Return advantages and value targets of a rollout, [T] each: values stored, and added to
+    these.
 
     The value network says scaled values, which have to be scaled back wherever they are added to
     rewards.

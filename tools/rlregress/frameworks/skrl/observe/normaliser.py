@@ -103,7 +103,7 @@ def _ratio(inputs: Inputs) -> np.ndarray:
 
 
 def _off_policy(steps: int, *environment: Scripted) -> Training:
-    """A training of SAC that has stored so many steps, and may update."""
+    """Return a training of SAC that has stored so many steps, and may update."""
     settings = {"batch_size": steps, **_make_preprocessor_settings("observation")}
     training = Training("sac", *environment, learning_rate=0.0, learning_starts=NEVER, **settings)
     training.run(steps)

@@ -54,7 +54,7 @@ def _update(settings: ppo.Settings) -> ppo.Effects:
 
 
 def _estimated(inputs: Inputs, parts: int) -> np.ndarray:
-    """The policy loss where the advantages that are estimated are those of the inputs.
+    """Return the policy loss where the advantages that are estimated are those of the inputs.
 
     V is 0 and nothing follows a step, so that rewards are advantages.
     """

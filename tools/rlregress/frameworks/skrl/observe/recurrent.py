@@ -136,7 +136,7 @@ _OF_GRU, _OF_LSTM = (partial(_train, kind) for kind in ("gru", "lstm"))
 
 
 def _measure_both_kinds(measurement: recurrent.Measurement) -> Probe:
-    """Models with one state, and with two."""
+    """Measure models with one state, and with two."""
     return recurrent.measure_all(measurement, _OF_GRU, _OF_LSTM)
 
 

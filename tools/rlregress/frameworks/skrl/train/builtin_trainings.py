@@ -45,7 +45,7 @@ _SCHEDULES = (
 
 
 def _schedules(count: int) -> dict[str, Any]:
-    """Rates and schedules of so many optimisers; of one alone they are no tuples."""
+    """Return rates and schedules of so many optimisers; of one alone they are no tuples."""
     kinds, arguments = zip(*_SCHEDULES[:count], strict=False)
     is_single = count == 1
     return {
@@ -140,7 +140,7 @@ class Look:
     """Numbers that a user looks at: a trace records the result of ``numbers``."""
 
     def numbers(self, tensors: Sequence[Any]) -> list[float]:
-        """All numbers of some tensors."""
+        """Return all numbers of some tensors."""
         return [number for tensor in tensors for number in tensor.double().flatten().tolist()]
 
 
@@ -156,11 +156,11 @@ class _WithStates(gymnasium.Env):
         self._state = np.zeros(2, np.float32)
 
     def reset(self, **options: Any) -> Any:
-        """As that of the environment."""
+        """Reset the environment."""
         return self._update_state(*self._environment.reset(**options))
 
     def step(self, action: Any) -> Any:
-        """As that of the environment."""
+        """Step the environment."""
         return self._update_state(*self._environment.step(action))
 
     def _update_state(self, observation: Any, *results: Any) -> Any:
@@ -168,7 +168,7 @@ class _WithStates(gymnasium.Env):
         return (observation, *results)
 
     def state(self) -> Any:
-        """At this step."""
+        """Return the state at this step."""
         return self._state
 
 
@@ -200,7 +200,7 @@ def _make_training(
 
 
 def _with_memory(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that an agent for models with memory has otherwise."""
+    """Return settings that an agent for models with memory has otherwise."""
     if "mini_batches" in settings:
         # minibatches are whole sequences
         return {"mini_batches": 2}
@@ -227,7 +227,7 @@ def _trained(
 
 
 def _restored(kind: str, trained: Training, environments: Any, memory: Memory | None) -> None:
-    """Files of an agent and of its memory, in new ones that go on."""
+    """Load files of an agent and of its memory into new ones, and continue."""
     restored = _make_training(kind, environments, memory)
     # a second trainer would make the tensors of states anew, which create_tensor takes for others
     trainer = _trainer(restored, _STEPS // 2)
@@ -244,7 +244,7 @@ def _restored(kind: str, trained: Training, environments: Any, memory: Memory | 
 
 
 def _evaluated(trainer: Any, *errors: Any) -> None:
-    """An evaluation, in which skrl may raise these errors."""
+    """Evaluate; skrl may raise these errors."""
     try:
         trainer.eval()
     except errors as error:
@@ -281,7 +281,7 @@ def _training(kind: str, memory: Memory | None = None) -> Any:
 
 
 def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int) -> None:
-    """Observations that are one of several choices, scaled; rows that a user puts into memories."""
+    """Train on observations that are one of several choices, scaled; put rows into memories."""
     set_seed(seed)
     spaces = {"discrete": True, "observations": "discrete"}
     environments = [make_env(first=n, **spaces) for n in range(2)]
@@ -296,7 +296,7 @@ def _train_dqn_on_discrete_observations(make_env: Callable[..., Any], seed: int)
 
 
 def _put_into_memories(stored: Mapping[str, Any]) -> None:
-    """A row for each environment; numbers; several rows at once, twice around the memory."""
+    """Put single rows, numbers, and several rows at once, twice around the memory."""
     ways: list[tuple[int, Callable[[Any], Any]]] = [
         (2, lambda rows: [row[n : n + 1] for row in rows for n in range(2)]),
         (2, lambda rows: [number for row in rows for number in row]),
@@ -314,7 +314,7 @@ def _put_into_memories(stored: Mapping[str, Any]) -> None:
 
 
 def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
-    """Files that a training writes now and then, and those of the best agent by then, play."""
+    """Play files that a training writes now and then, and those of the best agent by then."""
     for separately in (False, True):
         set_seed(seed)
         with TemporaryDirectory(prefix="rlregress-") as folder:
@@ -341,7 +341,7 @@ def _checkpoints(make_env: Callable[..., Any], seed: int) -> None:
 
 
 def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
-    """Two agents, each of which has one of the environments of a trainer."""
+    """Train two agents, each of which has one of the environments of a trainer."""
     set_seed(seed)
     settings = SETTINGS["ppo"]()
     trainings = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
@@ -364,5 +364,5 @@ TRAININGS = {
 
 
 def trainings() -> Mapping[str, TraceTraining]:
-    """Title -> training."""
+    """Return title -> training."""
     return TRAININGS

@@ -13,7 +13,7 @@ from rlregress.probing.interface import TrainingRequest, Transitions
 
 
 def _read_stored(training: Training, name: str) -> np.ndarray:
-    """A tensor of the memory: [rows, environments, dimensions]."""
+    """Return a tensor of the memory: [rows, environments, dimensions]."""
     return training.stored(name).numpy().copy()
 
 

@@ -36,7 +36,7 @@ def minibatches(
 
 
 def _note_samples(training: Training, read: list[Minibatch]) -> None:
-    """Every minibatch that the memory hands out."""
+    """Note every minibatch that the memory hands out."""
     sample = training.memory.sample
 
     def noted_sample(names: Any, **keywords: Any) -> Any:
@@ -57,7 +57,7 @@ def _note_samples(training: Training, read: list[Minibatch]) -> None:
 
 
 def _note_rollouts(training: Training, read: list[Minibatch]) -> None:
-    """Every minibatch of an epoch, with what the update asks the policy about it."""
+    """Note every minibatch of an epoch, with the policy's answers to the update."""
     sample = getattr(training.memory, compat.name_sampling_method(training.agent))
     handed: list[dict[str, Any]] = []
 

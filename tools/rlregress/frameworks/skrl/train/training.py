@@ -79,7 +79,7 @@ _TRACKED = {
 
 
 def _make_noise_settings(name: str, deviation: Any) -> dict[str, Any]:
-    """Settings of a Gaussian noise in the environment's units; none without a deviation."""
+    """Return settings of a Gaussian noise in the environment's units; none without a deviation."""
     if not deviation:
         return {}
     return {name: GaussianNoise, f"{name}_kwargs": {"mean": 0.0, "std": deviation, "device": "cpu"}}
@@ -203,7 +203,7 @@ def _act_deterministically(training: Training, observations: Any) -> torch.Tenso
 
 
 def make_policy(training: Training) -> Policy:
-    """The deterministic policy of an agent."""
+    """Return the deterministic policy of an agent."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with _evaluate_quietly():
@@ -252,7 +252,7 @@ def _make_draw(training: Training) -> Any:
 
 
 def find_heads(training: Training) -> Heads:
-    """The output layers of an agent."""
+    """Return the output layers of an agent."""
     models = training.models
     if "q_network" in models:
         layers = [model.net[-1] for model in models.values()]
@@ -265,7 +265,7 @@ def find_heads(training: Training) -> Heads:
 
 
 def make_training(request: TrainingRequest, environments: int = 1, **options: Any) -> Training:
-    """An agent in its environments, as a user makes it, and seeded as skrl documents it."""
+    """Return an agent in its environments, as a user makes it, and seeded as skrl documents it."""
     arguments = make_arguments(
         request.algorithm, request.hyperparameters, environments, request.total_steps
     )

@@ -36,7 +36,9 @@ _SHAPES = {"rows": (4, 2), "one": (2,), "blocks": (2, 3, 2), "single": (4, 1)}
 
 
 def _parameters(label: str) -> dict[str, Any]:
-    """Parameters of every kind of distribution, and values to score: inside, outside, at bounds."""
+    """Return parameters of every kind of distribution, and values to score: inside, outside, at
+    bounds.
+    """
     shape, _, change = label.partition(" ")
     size = _SHAPES[shape]
     many = (*size[:-1], CHOICES)
@@ -143,7 +145,7 @@ def _probed(kind: Any, parameters: dict[str, Any]) -> Any:
 
 
 def _updated(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Other parameters in the same object."""
+    """Return other parameters in the same object."""
     distribution, leaves = _distribution_and_leaves(kind, parameters)
     call_or_error(lambda: distribution.mode)
     changed = {n: 0.7 * x + 0.1 for n, x in leaves.items() if n in ("loc", "scale", "param")}
@@ -397,7 +399,7 @@ def _grouped(function: Any, inputs: Any) -> Any:
 
 
 def _adapted(kind: Any, inputs: Any) -> Any:
-    """Rates after divergences that are large, small, within limits and no numbers."""
+    """Return rates after divergences that are large, small, within limits and no numbers."""
     outputs = []
     for divergences in ((0.05,) * 3, (0.001,) * 3, (0.01, 0.0), (float("nan"),), (0.021, 0.0049),
                         (0.25, 1.0)):  # fmt: skip
@@ -432,7 +434,7 @@ def _losses_helpers() -> list[Subject]:
     }  # fmt: skip
 
     def registered(function: Any, inputs: Any) -> Any:
-        """Layers that draw: the list of them with one more, and as it was."""
+        """Return the list of layers that draw with one more, and as it was."""
         place: Any = importlib.import_module("torchrl.objectives.utils")
         before = place.RANDOM_MODULE_LIST
         try:
@@ -468,7 +470,7 @@ def _losses_helpers() -> list[Subject]:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """Distributions and helpers by name."""
+    """Return distributions and helpers by name."""
     return {
         "distributions": _distributions(),
         "helpers": [*_helpers(), *_losses_helpers()],

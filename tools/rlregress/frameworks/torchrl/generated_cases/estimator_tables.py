@@ -46,7 +46,7 @@ class _Starts(nn.Module):
 
 
 def _agents(label: str) -> Any:
-    """Steps of three agents, whose observations and values are apart."""
+    """Return steps of three agents, whose observations and values are apart."""
     steps_of_agents = batch("continuous", label)
     shape = steps_of_agents.shape
     for place, word in ((steps_of_agents, "own"), (steps_of_agents["next"], "own next")):
@@ -57,7 +57,7 @@ def _agents(label: str) -> Any:
 
 
 def _trifling(label: str) -> Any:
-    """Rewards and values that hardly differ."""
+    """Return rewards and values that hardly differ."""
     steps = batch("continuous", "time")
     for key in ("state_value", ("next", "state_value"), ("next", "reward")):
         steps[key] = 1e-5 * steps[key]
@@ -65,18 +65,18 @@ def _trifling(label: str) -> Any:
 
 
 def _few(name: str) -> Any:
-    """Steps of which one in each row counts."""
+    """Return steps of which one in each row counts."""
     steps = (_agents if name == "MultiAgentGAE" else _given)("time unscored")
     return CHANGES["few"](steps)
 
 
 def _unstarted(label: str) -> Any:
-    """Steps after which it is not known whether an episode starts."""
+    """Return steps after which it is not known whether an episode starts."""
     return _given(label).exclude(("next", "is_init"))
 
 
 def _at_once(label: str) -> Any:
-    """Steps of which one starts an episode that is cut after it."""
+    """Return steps of which one starts an episode that is cut after it."""
     steps = _given(label)
     steps["is_init"] = steps["is_init"] | steps["next", "truncated"]
     return steps
@@ -88,7 +88,7 @@ def _forward(estimator: Any, data: Any) -> Any:
 
 
 def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any], Any]:
-    """With parameters of the critic that are given, and others for the next steps."""
+    """Call with parameters of the critic that are given, and others for the next steps."""
 
     def call(estimator: Any, data: Any) -> Any:
         from tensordict import TensorDict
@@ -109,7 +109,7 @@ def _with_parameters(*names: str, delayed: bool = False) -> Callable[[Any, Any],
 
 
 def _estimate(estimator: Any, data: Any) -> Any:
-    """The value estimates alone, with the next value given and not."""
+    """Return the value estimates alone, with the next value given and not."""
     options = {"next_value": data["next", "reward"] / 2}
     return [
         call_or_error(lambda: call_with_gradients(None, data.clone(), estimator.value_estimate)),
@@ -158,7 +158,7 @@ def _named(estimator: Any, data: Any) -> Any:
 
 
 def _moded(estimator: Any, data: Any) -> Any:
-    """While networks hold their values, without gradients, and while a rolling flag is set."""
+    """Call while networks hold their values, without gradients, and with a rolling flag set."""
     kind = find_in_library("torchrl.objectives.utils", "hold_out_net")
     with kind(estimator.value_network):
         first = call_with_gradients(None, data.clone(), estimator)
@@ -274,7 +274,7 @@ _SHAPES: dict[str, Any] = {
 
 
 def _arguments(label: str) -> dict[str, Any]:
-    """Values, rewards and ends of a shape: "time", or "time" with discounts of every step."""
+    """Return values, rewards and ends of a shape: "time", also with discounts by step."""
     shape, _, change = label.partition(" ")
     size = _SHAPES[shape]
     over = flags(size[:-1], 3).expand(size).clone()
@@ -388,7 +388,7 @@ def _recurrent(module: Any, steps: Any) -> Any:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """The estimators and functions by name."""
+    """Return the estimators and functions by name."""
     labels = [
         *(f"{s} {c}".strip() for s in ("rows", "time", "blocks", "wide")
           for c in ("", "tensors", "each", "cut", "endless", "double", "time_1", "time_first")),

@@ -17,14 +17,14 @@ from rlregress.frameworks.torchrl.network_factories import (
 
 
 def numbers(*shape: int, of: str = "", low: float = -2.0, high: float = 2.0) -> torch.Tensor:
-    """Distinct numbers between two others in no order, which depend on a word."""
+    """Return distinct numbers between two others in no order, which depend on a word."""
     start = sum(ord(letter) * (place + 3) for place, letter in enumerate(of))
     places = torch.arange(start, start + math.prod(shape))
     return (low + (high - low) * ((places * 7919 + 104729) % 1009).float() / 1009).reshape(shape)
 
 
 def flags(shape: Sequence[int], *places: int) -> torch.Tensor:
-    """Flags that are set at some places of the last dimension but one."""
+    """Return flags that are set at some places of the last dimension but one."""
     marks = torch.zeros(*shape, 1, dtype=torch.bool)
     marks[..., [place for place in places if place < shape[-1]], :] = True
     return marks
@@ -44,7 +44,7 @@ def _choices(shape: tuple[int, ...]) -> torch.Tensor:
 
 
 def steps(acts: str, *shape: int) -> Any:
-    """Steps of an environment with what an old policy, its critic and an estimator wrote.
+    """Return steps of an environment with what an old policy, its critic and an estimator wrote.
 
     The second step of a row is truncated, the fourth terminates.
     """
@@ -95,7 +95,7 @@ def _following(batch: Any, name: str, value: Any) -> Any:
 
 
 def _missing(batch: Any) -> Any:
-    """The observation after the end of an episode is not known."""
+    """Return steps without a known observation after the end of an episode."""
     ends = batch["next", "done"].expand(batch["next", "observation"].shape)
     batch["next", "observation"][ends] = float("nan")
     return batch

@@ -65,7 +65,7 @@ def _one_hot_actor() -> Any:
 
 
 def _endless() -> Any:
-    """An actor whose entropy is infinite."""
+    """Return an actor whose entropy is infinite."""
 
     class Endless(_distribution("IndependentNormal")):  # type: ignore[misc]
         def entropy(self) -> Any:
@@ -94,7 +94,9 @@ class _Judging(nn.Module):
 
 
 def _actor(layer: nn.Module, *keys: str, action: str = "action") -> Any:
-    """An actor of a layer, which may write its action and log-probability under another name."""
+    """Return an actor of a layer, which may write its action and log-probability under another
+    name.
+    """
     return ProbabilisticActor(
         TensorDictModule(_Hinted(layer, NormalParamExtractor()), list(keys), ["loc", "scale"]),
         in_keys=["loc", "scale"],
@@ -109,7 +111,7 @@ def _wide_layer() -> nn.Module:
 
 
 def _shared_layers() -> dict[str, Any]:
-    """Actor and critic with all layers in common."""
+    """Return actor and critic with all layers in common."""
     layer = _wide_layer()
     return {
         "actor_network": _actor(layer, "observation"),
@@ -122,7 +124,7 @@ def _judging(action: str) -> Any:
 
 
 def _judged() -> dict[str, Any]:
-    """Critics with all layers in common, whose losses are apart."""
+    """Return critics with all layers in common, whose losses are apart."""
     judge = _Judging(_wide_layer())
     return {
         "qvalue_network": critic(judge, "observation", "action"),
@@ -132,7 +134,7 @@ def _judged() -> dict[str, Any]:
 
 
 def _in_common() -> dict[str, Any]:
-    """Actor and critic with layers in common."""
+    """Return actor and critic with layers in common."""
     actor = _actor(nn.Linear(4, 2 * ACTIONS), "hidden")
     common = TensorDictModule(nn.Linear(OBSERVATIONS, 4), ["observation"], ["hidden"])
     both = find_in_library("torchrl.modules", "ActorValueOperator")(
@@ -145,7 +147,7 @@ def _in_common() -> dict[str, Any]:
 
 
 def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
-    """An actor of a move and a choice; a gain drives it to its bounds."""
+    """Return an actor of a move and a choice; a gain drives it to its bounds."""
     actor = actor_of_heads(_distribution(move), nested)
     for parameter in actor.parameters():
         parameter.data.mul_(gain)
@@ -153,7 +155,7 @@ def _actor_of_heads(move: str, nested: bool, gain: float = 1.0) -> Any:
 
 
 def _acted(actor: Callable[[], Any], label: str) -> Any:
-    """Steps in which an actor of the same kind acted."""
+    """Return steps in which an actor of the same kind acted."""
     set_seed(1)
     data = batch("continuous", label).exclude(
         "action", "action_log_prob", "sample_log_prob", "loc", "scale", "logits"
@@ -194,7 +196,7 @@ def _ready(loss: Any) -> Any:
 
 
 def _unequal(loss: Any) -> None:
-    """Networks leave their delayed copies, as after some updates."""
+    """Move networks away from their delayed copies, as after some updates."""
     for name, item in list(loss.named_parameters()):
         if "target" not in name and item.is_floating_point() and item.dim() > 1:
             item.data.mul_(1.2)
@@ -218,13 +220,13 @@ def _renamed_actor() -> Any:
 
 
 def _rename_action(label: str) -> Any:
-    """Steps whose action is called otherwise."""
+    """Return steps whose action is called otherwise."""
     data = batch("continuous", label)
     return data.update({"move": data["action"], "move_log_prob": data["action_log_prob"]})
 
 
 def _in_keys(loss: Any) -> list[str]:
-    """They are a set: their order says nothing."""
+    """Return the input keys, sorted: they are a set without an order."""
     return sorted(map(str, getattr(loss, "in_keys", ()) or ()))
 
 
@@ -243,7 +245,7 @@ def _doubled(loss: Any, data: Any) -> Any:
 
 
 def _estimator(*positional: Any, **options: Any) -> Callable[[Any, Any], Any]:
-    """The loss with another estimator, by name, as a class or made."""
+    """Call the loss with another estimator, by name, as a class or made."""
 
     def call(loss: Any, data: Any) -> Any:
         arguments = [item() if callable(item) else item for item in positional]
@@ -271,7 +273,7 @@ def _make_gae() -> Any:
 
 
 def _keys(loss: Any, data: Any) -> Any:
-    """Every key by another name in turn: in the loss, its estimator and the steps."""
+    """Rename every key in turn: in the loss, its estimator and the steps."""
     outputs = {}
     for name, key in sorted(vars(loss.tensor_keys).items()):
         if not isinstance(key, str):
@@ -301,7 +303,7 @@ def _with_key(loss: Any, data: Any, name: str, key: str) -> Any:
 
 
 def _networks(loss: Any, data: Any) -> Any:
-    """Networks that are taken out, changed and put back; all parameters made anew."""
+    """Take networks out, change them and put them back; make all parameters anew."""
     outputs = {}
     for name in ("actor_network", "critic_network", "value_network", "qvalue_network"):
         # without parameters apart a network holds its own
@@ -330,13 +332,13 @@ def _randomness(loss: Any, data: Any) -> Any:
 
 
 def _own_discount(loss: Any, data: Any) -> Any:
-    """A discount that the loss holds, as derived ones do."""
+    """Give the loss a discount that it holds itself, as derived losses do."""
     loss.gamma = 0.6
     return _estimator()(loss, data)
 
 
 def _below(loss: Any, data: Any) -> Any:
-    """Limits of actions that stand below others, for a derived loss."""
+    """Give a derived loss limits of actions that stand below others."""
     kind, spec = type(loss), composite({"action": _flat_bounds(3, 4)}, shape=(3, 4))
     key: tuple[str, ...] = ("action",)
     outputs = []
@@ -352,7 +354,7 @@ def _below(loss: Any, data: Any) -> Any:
 
 
 def _call_each(*names: str) -> Callable[[Any, Any], Any]:
-    """Methods by themselves, while actions are drawn elsewhere."""
+    """Call methods by themselves, while actions are drawn elsewhere."""
 
     def used(loss: Any, data: Any, name: str) -> Any:
         return call_with_gradients(None, data, getattr(loss, name))
@@ -367,7 +369,7 @@ def _call_each(*names: str) -> Callable[[Any, Any], Any]:
 
 
 def _anew(loss: Any) -> Any:
-    """The default estimator, which is made on the device of the parameters."""
+    """Make the default estimator, on the device of the parameters."""
     outputs = []
     for device in ("cpu", "meta"):
         loss.to(device).value_estimator = None
@@ -407,7 +409,7 @@ def _list_attributes(loss: Any, data: Any) -> Any:
 
 
 def _assigned(loss: Any, data: Any) -> Any:
-    """Coefficients that a schedule assigns after the loss is made."""
+    """Assign coefficients after the loss is made, as a schedule does."""
     for name in ("clip_epsilon", "entropy_coeff", "entropy_coef", "critic_coeff", "critic_coef",
                  "alpha", "beta", "max_importance_ratio"):  # fmt: skip
         if isinstance(getattr(loss, name, None), torch.Tensor) and name in dict(
@@ -418,7 +420,7 @@ def _assigned(loss: Any, data: Any) -> Any:
 
 
 def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
-    """Target networks after updates."""
+    """Call with target networks after updates."""
 
     def call(loss: Any, data: Any) -> Any:
         kind_ = find_in_library("torchrl.objectives", kind)
@@ -443,7 +445,7 @@ def _updated(kind: str, **options: Any) -> Callable[[Any, Any], Any]:
 
 
 def _masks(loss: Any, data: Any) -> Any:
-    """The entry that says which steps count: none, another, one that lacks, and no name."""
+    """Vary the entry that says which steps count: none, another, a missing one, and no name."""
     outputs = []
     for key in (None, ("collector", "mask"), "shifted_valid", "auto", "lacking", "is_init", 3):
         outputs.append(call_or_error(partial(setattr, loss, "loss_mask_key", key)))
@@ -457,7 +459,7 @@ def _masks(loss: Any, data: Any) -> Any:
 
 
 def _modes(loss: Any, data: Any) -> Any:
-    """The state is saved and loaded; networks do not learn; the loss is evaluated."""
+    """Save and load the state; let networks not learn; evaluate the loss."""
     state = {name: item.clone() for name, item in loss.state_dict().items()}
     for parameter in loss.parameters():
         parameter.data.mul_(0.5)
@@ -652,7 +654,8 @@ def _kit(
     acts: str = "continuous", given: Any = "", within: Any = None, keys: Any = None,
     together: Callable[[], dict[str, Any]] = dict, **arguments: Any
 ) -> Kit:  # fmt: skip
-    """Arguments, made if they are callable, for every input, one that is given or what makes one.
+    """Return arguments, made if they are callable, for every input, one that is given or what makes
+    one.
 
     ``together`` makes arguments that have something in common; ``keys`` are those of the loss.
     """
@@ -680,12 +683,12 @@ def _on_policy(name: str, more: Sequence[Mapping[str, Any]] = (), **options: Any
         within: Any = _apart,
         **options_of_kit: Any,
     ) -> Kit:
-        """Several heads."""
+        """Return a kit of several heads."""
         actor = partial(_actor_of_heads, move, nested, gain)
         return kit(actor, given=partial(_acted, actor), within=within, **options_of_kit)
 
     def narrow() -> Kit:
-        """The dimension of time is none of the batch's."""
+        """Return a kit whose dimension of time is none of the batch's."""
         wide = heads("IndependentNormal")
         return Kit(wide.arguments, lambda label: wide.inputs(label).auto_batch_size_(1), _apart)
 
@@ -764,7 +767,7 @@ def _critics() -> Any:
 
 
 def subjects() -> dict[str, list[Subject]]:
-    """The losses by name."""
+    """Return the losses by name."""
 
     def acting(actor: Any = _gaussian, values: Any = action_value, **options: Any) -> Kit:
         return _kit(actor_network=actor, qvalue_network=values, action_spec=bounds, **options)

@@ -17,7 +17,7 @@ __getattr__ = families.find_in(__name__, atari=["play_atari"])
 
 
 def probes() -> Mapping[tuple[str, str], Probe]:
-    """(detail id, scope) -> probe."""
+    """Return (detail id, scope) -> probe."""
     return {cell: make_quiet_probe(probe) for cell, probe in families.list_probes(__name__).items()}
 
 

@@ -70,12 +70,12 @@ def _fire_reset(inputs: Inputs) -> np.ndarray:
 
 
 def _wrapper_skips(scene: Scene) -> Probe:
-    """A scene with inputs through the frame skip of the wrapper of Gymnasium environments."""
+    """Play a scene with inputs through the frame skip of the wrapper of Gymnasium environments."""
     return lambda inputs: scene(atari_games.play_through_transforms(frame_skip=_SKIP), inputs)
 
 
 def _program_skips(scene: Scene) -> Probe:
-    """The same through that of the program."""
+    """Play a scene with inputs through the frame skip of the program."""
     return lambda inputs: scene(_base(), inputs)
 
 
@@ -144,7 +144,7 @@ def _clip_reward(inputs: Inputs) -> np.ndarray:
 
 
 def _scaled_by_transform(inputs: Inputs) -> np.ndarray:
-    """Policy and value read the same entry, so that both see what the transform writes."""
+    """Measure the scaling: policy and value read the same entry, which the transform writes."""
     recorded = []
     for pixel in inputs["pixels"]:
         game = AtariGame(first_pixel=int(pixel))
@@ -217,6 +217,6 @@ ABSENT: Mapping[str, str] = {
 
 
 def play_atari(make_env: Callable[[], Any]) -> Player:
-    """A game of ``make_env`` through everything that surrounds it in a training."""
+    """Return a game of ``make_env`` through everything that surrounds it in a training."""
     with isolate_generators(), silence_torchrl():
         return atari_games.play_whole(make_env)

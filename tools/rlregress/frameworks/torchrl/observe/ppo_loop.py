@@ -20,7 +20,7 @@ _NO_CLIP = 1e9
 
 
 def _to_zero(rollouts: int) -> Any:
-    """PyTorch's linear scheduler: the trainer steps it once per rollout."""
+    """Return PyTorch's linear scheduler: the trainer steps it once per rollout."""
     return lambda optimizer: torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, rollouts)
 
 
@@ -33,7 +33,7 @@ def _run(
     environments: int = 1,
     **options: Any,
 ) -> ppo_trainings.LossTraining:
-    """A training by the trainer, or by the program, which has one environment."""
+    """Run a training by the trainer, or by the program, which has one environment."""
     if scope == "trainer":
         created = [make() for _ in range(environments)]
         return ppo_trainings.trainer(created, total_steps, frames, minibatch, **options)

@@ -39,7 +39,7 @@ from rlregress.probing.scripted import Scripted
 def library_networks(
     low: list[float], high: list[float], observation_dimensions: int, hidden: int = 64
 ) -> Any:
-    """Actor and critic of the library's own parts, MLP and NormalParamExtractor.
+    """Return actor and critic of the library's own parts, MLP and NormalParamExtractor.
 
     Two hidden layers, which the library does not decide; all else as it is by default.
     """

@@ -37,7 +37,7 @@ class _Steep(torch.nn.Module):
 
 
 def _bandit(rewards: Sequence[float]) -> dict[str, Any]:
-    """Episodes of one step: with values of 0 the advantages are the rewards."""
+    """Return episodes of one step: with values of 0 the advantages are the rewards."""
     return {"rewards": list(rewards), "terminated": [1.0] * len(rewards)}
 
 

@@ -16,7 +16,7 @@ from rlregress.probing.interface import Inputs
 
 
 def _update_order(i: Inputs) -> np.ndarray:
-    """From what the loss returned last before each part took its first step.
+    """Measure the order of updates by the loss returned last before each part's first step.
 
     No probe chooses the log-probability that a program's policy reports, as other drivers do.
     """

@@ -44,7 +44,7 @@ def _truncated_flags(i: Inputs) -> Any:
 
 
 def _clip_gradient(gradient: Any, switch: bool, bound: Any) -> list[float]:
-    """The gradient as the optimiser finds it, after the trainer's hook has clipped it."""
+    """Return the gradient as the optimiser finds it, after the trainer's hook has clipped it."""
     weights = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
     optimizer = torch.optim.SGD([weights], lr=0.0)
     recorded: list[Any] = []
@@ -114,7 +114,9 @@ class _Scripted(torch.nn.Module):
 
 
 def _train_ppo(i: Inputs, locations: list[float]) -> tuple[Any, list[float]]:
-    """A trainer after one update for every ``epochs * minibatches`` locations; the KLs logged."""
+    """Return a trainer after one update for every ``epochs * minibatches`` locations; the KLs
+    logged.
+    """
     epochs, minibatches = int(i["epochs"]), int(i["minibatches"])
     rows = minibatches * _ROWS
     updates = len(locations) // (epochs * minibatches)

@@ -18,7 +18,7 @@ __getattr__ = find_in(
 
 
 def no_resume_reason() -> str:
-    """Nothing from 0.14 on: ``train`` of a trainer goes on where its collector is."""
+    """Return no reason from 0.14 on: ``train`` of a trainer continues where its collector is."""
     (version,) = versions(("torchrl",)).values()
     parts = tuple(int(part) for part in version.split(".")[:2])
     return "that versions before 0.14 go on exactly is not known" if parts < (0, 14) else ""

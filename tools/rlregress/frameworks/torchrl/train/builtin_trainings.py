@@ -220,5 +220,5 @@ TRAININGS: Mapping[str, TraceTraining] = {
 
 
 def trainings() -> Mapping[str, TraceTraining]:
-    """Title -> training."""
+    """Return title -> training."""
     return TRAININGS

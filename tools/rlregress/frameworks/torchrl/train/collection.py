@@ -55,7 +55,7 @@ def _make_environment(request: TrainingRequest, environments: int, around: Train
 def make_trainer_and_loss(
     request: TrainingRequest, environments: int, around: TrainingVariant = PLAIN
 ) -> tuple[Any, Any]:
-    """The framework's trainer and its loss; more than one environment are in a ``SerialEnv``."""
+    """Return the framework's trainer and its loss; several environments are in a ``SerialEnv``."""
     torch.manual_seed(request.seed)
     np.random.seed(request.seed)
     settings = dict(request.hyperparameters)
@@ -74,7 +74,7 @@ def make_trainer_and_loss(
 
 
 def _name_segment_setting(request: TrainingRequest) -> str:
-    """The hyperparameter that says how many steps a segment has."""
+    """Return the hyperparameter that says how many steps a segment has."""
     return "rollout_steps" if request.algorithm == "ppo" else "steps_per_collection"
 
 

@@ -97,7 +97,7 @@ def _make_network(settings: Mapping[str, Any], shape: tuple[int, ...], outputs: 
 def make_perceptron(
     settings: Mapping[str, Any], inputs: int, outputs: int, activation: Any = nn.ReLU
 ) -> Any:
-    """A multilayer perceptron of the hidden sizes that are given."""
+    """Return a multilayer perceptron of the hidden sizes that are given."""
     return MLP(
         in_features=inputs,
         out_features=outputs,
@@ -107,7 +107,7 @@ def make_perceptron(
 
 
 def make_buffer(settings: Mapping[str, Any], kind: Any = TensorDictReplayBuffer) -> Any:
-    """A replay buffer, of another class where its draws are watched."""
+    """Return a replay buffer, of another class where its draws are watched."""
     return kind(
         storage=LazyTensorStorage(settings["replay_size"]), batch_size=settings["minibatch_size"]
     )
@@ -164,7 +164,7 @@ _PARTS = {"dqn": _make_dqn, "ddpg": _make_ddpg}
 
 
 def make_parts(request: Any, environment: Any, settings: Mapping[str, Any]) -> Parts:
-    """Networks, loss and exploration of the algorithm of a request.
+    """Return networks, loss and exploration of the algorithm of a request.
 
     Raises:
         Unsupported: the installed version has no such trainer.
@@ -182,7 +182,7 @@ def make_trainer(
     buffer: Any = TensorDictReplayBuffer,
     **options: Any,
 ) -> Any:
-    """The framework's trainer of these parts.
+    """Return the framework's trainer of these parts.
 
     Args:
         buffer: class of the replay buffer.
@@ -227,7 +227,7 @@ def _choose_actions(loss: Any, observations: np.ndarray) -> Any:
 
 
 def make_policy(loss: Any) -> Any:
-    """Observations -> the greedy or deterministic actions."""
+    """Return a function of observations: the greedy or deterministic actions."""
 
     def policy(observations: np.ndarray) -> np.ndarray:
         with torch.no_grad(), set_exploration_type(find_deterministic_type()):

@@ -61,7 +61,7 @@ def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> Tr
 
 
 def sum_of_losses(losses: Any) -> Any:
-    """The sum of what a loss returns as losses."""
+    """Return the sum of what a loss returns as losses."""
     values = [value for key, value in losses.items() if str(key).startswith("loss")]
     return sum(value.sum() if value.ndim else value for value in values)
 
@@ -139,7 +139,7 @@ class _Loop:
         )
 
     def optimizer(self, parameters: Any) -> Any:
-        """Adam, and the schedule of its rate."""
+        """Return Adam, and the schedule of its rate."""
         adam = torch.optim.Adam(list(parameters), lr=self.rate)
         if self.falling:
             expected = 30
@@ -151,7 +151,7 @@ class _Loop:
         return adam
 
     def step(self, optimizer: Any, parameters: Any) -> None:
-        """A step of an optimiser and of its schedule, after the gradients."""
+        """Step an optimiser and its schedule, after the gradients."""
         if self.max_norm is not None:
             torch.nn.utils.clip_grad_norm_(list(parameters), self.max_norm)
         optimizer.step()
@@ -160,12 +160,12 @@ class _Loop:
                 schedule.step()
 
     def between(self, policy: Any, number: int) -> None:
-        """An evaluation between two batches, if there is one."""
+        """Evaluate between two batches, if requested."""
         if "callback" in self.evaluations and number == 1:
             self._roll_out(policy, compat.find_deterministic_type())
 
     def evaluate(self, policy: Any) -> None:
-        """A rollout for each kind of evaluation that is asked for."""
+        """Roll out once for each requested kind of evaluation."""
         kinds = {
             "deterministic": compat.find_deterministic_type(),
             "stochastic": ExplorationType.RANDOM,
@@ -257,7 +257,7 @@ class OnPolicy(_Loop):
 
 
 def gaussian(deviation: float = 0.3) -> Exploration:
-    """Noise without memory, whose deviation falls."""
+    """Return noise without memory, whose deviation falls."""
     return lambda loop: AdditiveGaussianModule(
         spec=loop.networks.spec,
         sigma_init=1.0,
@@ -268,7 +268,7 @@ def gaussian(deviation: float = 0.3) -> Exploration:
 
 
 def correlated(deviation: float) -> Exploration:
-    """Noise with a state, which begins anew with each episode."""
+    """Return noise with a state, which begins anew with each episode."""
 
     def explore(loop: _Loop) -> Any:
         process = find_in_library("torchrl.modules", "OrnsteinUhlenbeckProcessModule")
@@ -284,7 +284,7 @@ def correlated(deviation: float) -> Exploration:
 
 
 def greedy(first: float = 0.9, last: float = 0.1) -> Exploration:
-    """The greedy choice, and another one now and then."""
+    """Return the greedy choice, and another one now and then."""
     return lambda loop: EGreedyModule(
         spec=loop.networks.spec, eps_init=first, eps_end=last, annealing_num_steps=80
     )
@@ -400,7 +400,7 @@ class OffPolicy(_Loop):
         )
 
     def _make_optimizers(self) -> None:
-        """An optimiser for the actor, one for the critics, one for the temperature."""
+        """Make an optimiser for the actor, one for the critics, one for the temperature."""
         groups: dict[str, dict[str, Any]] = {}
         for name, parameter in self.loss.named_parameters():
             if "target_" in name:

@@ -44,7 +44,7 @@ def minibatches(
 
 
 def _as_choices(actions: torch.Tensor) -> torch.Tensor:
-    """One of several actions is stored as a one in its place."""
+    """Return actions as numbers: one of several actions is stored as a one in its place."""
     is_number = actions.is_floating_point()
     return actions if is_number else actions.long().argmax(-1, keepdim=True).float()
 

@@ -17,7 +17,7 @@ _OBSERVATION = ["observation"]
 
 
 def transform(kind: str, **options: Any) -> Late:
-    """A transform by the name of its class."""
+    """Return a transform by the name of its class."""
 
     def make() -> Any:
         return find_in_library("torchrl.envs", kind)(**options)
@@ -26,7 +26,7 @@ def transform(kind: str, **options: Any) -> Late:
 
 
 def to_float(key: str) -> Late:
-    """Integers as numbers that a network takes."""
+    """Return integers as numbers that a network takes."""
     kinds = {"dtype_in": torch.int64, "dtype_out": torch.float32}
     return transform("DTypeCastTransform", **kinds, in_keys=[key])
 

@@ -41,7 +41,7 @@ class Networks:
         self._atoms, self._dueling = atoms, dueling
 
     def network(self, outputs: int, with_actions: bool = False) -> Any:
-        """A multilayer perceptron, behind convolutions where there are images."""
+        """Return a multilayer perceptron, behind convolutions where there are images."""
         if len(self.shape) == 3:
             return self._convolutions(outputs)
         inputs = int(self.shape[-1]) + (self.actions if with_actions else 0)
@@ -80,7 +80,7 @@ class Networks:
         return ValueOperator(self.network(1, True), in_keys=["observation", "action"])
 
     def stochastic(self, distribution: str) -> Any:
-        """An actor that samples."""
+        """Return an actor that samples."""
         if self.discrete:
             logits = TensorDictModule(self.network(self.actions), ["observation"], ["logits"])
             kind = find_in_library("torchrl.modules", "OneHotCategorical")
@@ -106,7 +106,9 @@ class Networks:
         )
 
     def deterministic(self, distribution: str) -> Any:
-        """An actor without chance, through a squashing module or a distribution of one point."""
+        """Return an actor without chance, through a squashing module or a distribution of one
+        point.
+        """
         network = TensorDictModule(self.network(self.actions), ["observation"], ["param"])
         if distribution:
             kind = find_in_library("torchrl.modules", distribution)
@@ -124,7 +126,7 @@ class Networks:
         return name_options(kind, low=self.spec.space.low, high=self.spec.space.high)
 
     def choices(self) -> Any:
-        """Action values of every choice, with the greedy choice."""
+        """Return action values of every choice, with the greedy choice."""
         if self._atoms > 1:
             kind = find_in_library("torchrl.modules", "DistributionalQValueActor")
             network = nn.Sequential(

@@ -191,7 +191,9 @@ def _make_q_networks(space: Space, settings: Mapping[str, Any]):
 
 
 def _list_output_layers(critics) -> list[Any]:
-    """The output layers, of which the target networks are copies that a loss has yet to make."""
+    """Return the output layers, of which the target networks are copies that a loss has yet to
+    make.
+    """
     networks = critics if isinstance(critics, list) else [critics]
     return [last_linear_layer(network) for network in networks]
 
@@ -384,7 +386,7 @@ BUILDERS = {
 
 
 def make_policy(loss) -> Policy:
-    """The deterministic policy of a loss."""
+    """Return the deterministic policy of a loss."""
     if is_of_dqn_or_ddpg(loss):
         return dqn_ddpg.make_policy(loss)
 
@@ -486,7 +488,7 @@ class _AfterBatch:
 
 
 def use_single_precision(environment):
-    """The environment with float32 observations, which is what the networks take."""
+    """Return the environment with float32 observations, which is what the networks take."""
     if environment.observation_spec["observation"].dtype is not torch.float64:
         return environment
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))

@@ -9,7 +9,7 @@ from rlregress.frameworks.cleanrl.script_sources import Source
 
 
 def measured_by(driver: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Measurement -> the probe of a copy of the scripts, as the tables of probes hold them."""
+    """Return measurement -> the probe of a copy of the scripts, for the tables of probes."""
 
     def measured(measure: Callable[..., Any]) -> Callable[..., Any]:
         def probe(source: Source, inputs: Mapping[str, Any]) -> Any:

@@ -43,7 +43,7 @@ class Driver:
             make_constant(self._part(name), [number])
 
     def set_policy(self, online: float, target: float) -> None:
-        """The last layers; where there are no networks yet, as soon as they are made."""
+        """Set the last layers; where there are no networks yet, as soon as they are made."""
         self._policies = (online, target)
         if self._runs:
             self._give_policies()
@@ -65,7 +65,7 @@ class Driver:
         return values, policy
 
     def networks(self) -> tuple[int, int]:
-        """Those that the optimiser of the values holds, and others of their kind."""
+        """Count the networks that the optimiser of the values holds, and others of their kind."""
         counts: list[tuple[int, int]] = []
 
         def count(_: int) -> None:
@@ -144,7 +144,7 @@ class Driver:
 
 
 def _one_deviation() -> Any:
-    """Every normal number is one standard deviation above its mean."""
+    """Make every normal number one standard deviation above its mean."""
     return replaced(torch, "normal", lambda mean, std: mean + std)
 
 

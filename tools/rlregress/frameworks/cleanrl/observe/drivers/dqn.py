@@ -70,7 +70,7 @@ class Driver:
         return envs.run()
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """The last action of the script, or the first of its evaluation afterwards."""
+        """Return the last action of the script, or the first of its evaluation afterwards."""
         evaluates = "save_model" in read_defaults(self._source.script(_SCRIPT))
         if deterministic and not evaluates:
             return None
@@ -120,7 +120,7 @@ class Driver:
 
 
 def _without_video(environment: Any, *_: Any, **__: Any) -> Any:
-    """There is nothing to be seen."""
+    """Return the environment unchanged: there is nothing to be recorded."""
     return environment
 
 

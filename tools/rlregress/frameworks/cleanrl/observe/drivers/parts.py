@@ -26,7 +26,7 @@ def find_part(names: Mapping[str, Any], quantity: str, *candidates: str) -> Any:
 
 
 def find_optimizer(names: Mapping[str, Any], role: str) -> Any:
-    """The optimiser of a part; None if the script has no temperature to train."""
+    """Return the optimiser of a part; None if the script has no temperature to train."""
     candidates = OPTIMIZERS[role]
     if role == "temperature" and not {*candidates, "log_alpha"} & names.keys():
         return None
@@ -34,7 +34,7 @@ def find_optimizer(names: Mapping[str, Any], role: str) -> Any:
 
 
 def list_q_networks(names: Mapping[str, Any]) -> list[nn.Module]:
-    """The networks whose parameters the optimiser of the critics holds."""
+    """Return the networks whose parameters the optimiser of the critics holds."""
     groups = find_optimizer(names, "critic").param_groups
     optimized = {id(p) for group in groups for p in group["params"]}
     modules = [m for m in names.values() if isinstance(m, nn.Module)]

@@ -72,7 +72,7 @@ class Driver:
         return self._part("policy network", "actor", "pg")
 
     def _head(self, *words: str) -> nn.Linear:
-        """A layer of the policy by its name, which the scripts write in several ways."""
+        """Return a layer of the policy by its name, which the scripts write in several ways."""
         named = [
             layer
             for name, layer in self._policy().named_modules()
@@ -174,7 +174,7 @@ class Driver:
             yield
 
     def run(self) -> Recorder:
-        """So many steps of the script."""
+        """Run so many steps of the script."""
         s = self._settings
         # what is drawn for a minibatch must be there already, but SAC's scripts see to that
         starts = s.starts or (0 if self._is_sac else max(s.batch_size - 2, 0))
@@ -193,7 +193,7 @@ class Driver:
         return journal
 
     def _after_one_step(self) -> Any:
-        """The names of the script, which has made its agent."""
+        """Return the names of the script, which has made its agent."""
         self._run(1, batch_size=4)
         return self._names()
 
@@ -246,7 +246,7 @@ class Driver:
             make_pinned(network, partial(_call_network, network, *inputs), number)
 
     def critic_loss(self, values: Sequence[float]) -> float:
-        """A script names its two networks; a third one is within reach under the next name."""
+        """Return the loss of two networks that the script names; a third has the next name."""
 
         def prepare(names: Any) -> None:
             self._pin(("qf1", "qf2"), (_NOW, _ACTION), values)
@@ -418,14 +418,14 @@ def _call_network(module: Any, *inputs: torch.Tensor) -> Any:
 
 
 def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
-    """(action, log-probability, mean) of a policy, whether or not it is told the device."""
+    """Return (action, log-probability, mean) of a policy, whether or not it is told the device."""
     takes_device = policy.get_action.__code__.co_argcount > 2
     return policy.get_action(observations, CPU) if takes_device else policy.get_action(observations)
 
 
 @contextmanager
 def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
-    """Gaussians give this sample, or their mean; yields the standard deviations of each."""
+    """Let Gaussians give this sample, or their mean; yield the standard deviations of each."""
     deviations: list[torch.Tensor] = []
 
     def rsample(law: Normal, sample_shape: Any = ()) -> torch.Tensor:
@@ -442,7 +442,7 @@ def _fix_sample(draw: Any = None) -> Iterator[list[torch.Tensor]]:
 
 @contextmanager
 def _fix_draw(number: float) -> Iterator[None]:
-    """A draw from N(mean, sigma^2) is mean + sigma * number, in torch and in NumPy."""
+    """Let a draw from N(mean, sigma^2) be mean + sigma * number, in torch and in NumPy."""
 
     def draw_with_torch(mean: Any, std: Any, *_: Any, **__: Any) -> torch.Tensor:
         return torch.as_tensor(mean + std * number)
@@ -455,7 +455,7 @@ def _fix_draw(number: float) -> Iterator[None]:
 
 
 def _read_row(buffer: Any, step: int) -> tuple[Any, Any]:
-    """Action and reward where a buffer is to hold this step."""
+    """Return action and reward where a buffer is to hold this step."""
     if hasattr(buffer, "buffer"):
         return buffer.buffer[step][1:3]
     return buffer.actions[step], buffer.rewards[step]
@@ -480,7 +480,7 @@ def _set_rows(buffer: Any) -> None:
 
 
 def _make_batch(samples: int, dimensions: int, arrays: bool) -> Any:
-    """A minibatch as a buffer gives it: a record of tensors, or ``arrays``."""
+    """Return a minibatch as a buffer gives it: a record of tensors, or ``arrays``."""
     columns = {
         "observations": np.full((samples, 1), 0.5, dtype=np.float32),
         "actions": np.zeros((samples, dimensions), dtype=np.float32),

@@ -27,7 +27,7 @@ class _Showing:
         self._t = 0
 
     def reset(self, **_: Any) -> Any:
-        """The observation before step 0."""
+        """Return the observation before step 0."""
         first = np.full((1, 1), self._inputs["values"][0], dtype=np.float32)
         return torch.as_tensor(first) if self._four_values else (first, {})
 
@@ -81,7 +81,7 @@ def _advantages(source: Source, inputs: Inputs) -> Sliced:
 
 
 def advantages(source: Source, inputs: Inputs) -> np.ndarray:
-    """The advantages of the steps."""
+    """Return the advantages of the steps."""
     return _advantages(source, inputs).vector("advantages").reshape(-1)
 
 

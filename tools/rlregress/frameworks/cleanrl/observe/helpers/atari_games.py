@@ -34,7 +34,7 @@ _RENAMED = {"GrayScaleObservation": "GrayscaleObservation", "FrameStack": "Frame
 
 
 def _rename_gym(make: Callable[[str], Any]) -> Bag:
-    """The ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
+    """Return the ``gym`` of a newer script, whose wrappers have the names of Gymnasium 0.29."""
     wrappers = types.SimpleNamespace(**vars(gymnasium.wrappers))
     for old, new in _RENAMED.items():
         if not hasattr(wrappers, old):
@@ -69,7 +69,7 @@ def environment(source: Source, game: Any) -> Any:
 
 
 def wrap_game(source: Source, game: Any, *names: str) -> Any:
-    """The wrappers of these names, the innermost first, around the game and nothing else.
+    """Return the wrappers of these names, the innermost first, around the game and nothing else.
 
     Those that ``make_env`` does not use are left out.
     """
@@ -112,24 +112,24 @@ class _Played:
 
 
 def play(environment: Any, game: Any) -> Player:
-    """Through an environment, which is reset when a scene says so."""
+    """Play through an environment, which is reset when a scene says so."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def play_through_wrapper(source: Source, game: AtariGame, name: str) -> Player:
-    """Through one wrapper; Gymnasium's make pictures smaller in two."""
+    """Play through one wrapper; Gymnasium's make pictures smaller in two."""
     return play(wrap_game(source, game, *(_WARPING if name == "WarpFrame" else (name,))), game)
 
 
 def play_through_stack(source: Source) -> Player:
-    """Through the stacking of frames, which takes pictures that were made smaller."""
+    """Play through the stacking of frames, which takes pictures that were made smaller."""
     game = AtariGame()
     return play(wrap_game(source, game, *_WARPING, *_STACKING), game)
 
 
 def play_through_waiting(source: Source, most: bool) -> Player:
-    """Through the wrapper that waits on reset, as long or as briefly as it can."""
+    """Play through the wrapper that waits on reset, as long or as briefly as it can."""
     game = AtariGame(fire=False)
     alone = wrap_game(source, game, "NoopResetEnv")
     inner = alone.unwrapped
@@ -141,7 +141,7 @@ def play_through_waiting(source: Source, most: bool) -> Player:
 
 
 def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = None) -> Player:
-    """Through everything that ``make_env`` puts around the game.
+    """Play through everything that ``make_env`` puts around the game.
 
     Args:
         source: the copy of the scripts.
@@ -159,7 +159,7 @@ def play_whole(source: Source, make_env: Callable[[], Any], noops: int | None = 
 
 
 def make_vision(source: Source, pixel: float) -> Vision:
-    """The script's agent, looking at four frames of one colour."""
+    """Return the script's agent, looking at four frames of one colour."""
     script = source.script(SCRIPT)
     make = run_slice(script.find_binding("agent", "Agent"), {"args": make_arguments(script)})[
         "Agent"

@@ -54,7 +54,7 @@ def _environments(
     script: str = "ppo_continuous_action",
     **flags: Any,
 ) -> Any:
-    """The environments of CleanRL's script around those of ours, ready to be walked through."""
+    """Return the environments of CleanRL's script around ours, ready to be walked through."""
     program = source.script(script)
     place = program.find_binding("environments", "envs", "env")
     with provide_variables(scripts) as variables:

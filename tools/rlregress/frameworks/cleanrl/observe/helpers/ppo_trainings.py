@@ -28,7 +28,9 @@ _SPELLINGS = {"num_minibatches": ("num_minibatches", "n_minibatch")}
 
 
 def make_counter(steps: int = 1000, **script: Any) -> Scripted:
-    """An environment whose observation is the number of steps since its reset, up to ``steps``."""
+    """Return an environment whose observation is the number of steps since its reset, up to
+    ``steps``.
+    """
     return make_counting_environment(steps, **{"rewards": [1.0, -1.0], "restarts": True, **script})
 
 
@@ -53,7 +55,7 @@ def _first_variable(run: ScriptRun, *names: str) -> Any:
 
 
 def rename_arguments(script: Script, flags: dict[str, Any]) -> dict[str, Any]:
-    """Arguments by the names that this script has for them."""
+    """Return arguments by the names that this script has for them."""
     known_flags = read_defaults(script)
     return {
         next((n for n in _SPELLINGS.get(name, ()) if n in known_flags), name): value
@@ -71,7 +73,7 @@ class _Watch:
         self._handles: list[Any] = []
 
     def on_step(self, run: ScriptRun) -> None:
-        """After a step of the environments, before the script has its answer."""
+        """Note a step of the environments, before the script has its result."""
         if self._run is None:
             self._run = run
             self._handles = [

@@ -75,14 +75,14 @@ class Optimiser:
         return self.names["agent"]
 
     def feed(self, **batch: Any) -> None:
-        """Numbers of the rollout, by the script's names without ``b_``: [samples] each."""
+        """Set numbers of the rollout, by the script's names without ``b_``: [samples] each."""
         for name, numbers in batch.items():
             before = self.names[f"b_{name}"]
             value = torch.as_tensor(np.asarray(numbers, dtype=np.float64), dtype=before.dtype)
             self.names[f"b_{name}"] = value.expand(before.shape[0]).clone()
 
     def feed_ratio(self, ratios: Any) -> None:
-        """Stored log-probabilities such that the ratios of the samples are these."""
+        """Set stored log-probabilities such that the ratios of the samples are these."""
         names = ("newlogprob", "newlogproba")
         now = self.value("log-probability", *names).vector(*names)
         self.feed(logprobs=now - np.log(np.asarray(ratios, dtype=np.float64)))
@@ -92,7 +92,7 @@ class Optimiser:
         make_constant(self.agent.critic, number)
 
     def freeze(self) -> None:
-        """Learning rate 0: updates differentiate but move nothing."""
+        """Set the learning rate to 0: updates differentiate but move nothing."""
         for group in self.names["optimizer"].param_groups:
             group["lr"] = 0.0
 
@@ -114,7 +114,9 @@ def _attributes(node: ast.AST) -> list[str]:
 
 
 def _optimises(statement: ast.stmt) -> bool:
-    """``for ... in range(args.update_epochs)``."""
+    """Return whether a statement is ``for ... in range(args.update_epochs)``. in
+    range(args.update_epochs)``.
+    """
     return (
         isinstance(statement, ast.For)
         and "update_epochs" in _attributes(statement.iter)
@@ -123,7 +125,9 @@ def _optimises(statement: ast.stmt) -> bool:
 
 
 def _collects(statement: ast.stmt) -> bool:
-    """``for ... in range(0, args.num_steps)`` around a step of the environments."""
+    """Return whether a statement loops over ``args.num_steps`` around a step of the environments.
+    in range(0, args.num_steps)`` around a step of the environments.
+    """
     return (
         isinstance(statement, ast.For)
         and "num_steps" in _attributes(statement.iter)
@@ -137,7 +141,7 @@ def _collects(statement: ast.stmt) -> bool:
 def constant_rollouts(
     source: Source, inputs: Inputs, means: Iterable[float]
 ) -> Iterator[tuple[Scripted, Sliced]]:
-    """Rollouts of one step of policies with these means; no other policy is deterministic.
+    """Yield rollouts of one step of policies with these means; no other policy is deterministic.
 
     The environment, which keeps the action, and what the script has stored.
     """

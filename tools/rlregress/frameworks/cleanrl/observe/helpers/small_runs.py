@@ -14,7 +14,7 @@ from rlregress.probing.scripted import Scripted
 def run_off_policy(
     source: Source, script: str, steps: int, environment: Any = None, **settings: Any
 ) -> ScriptRun:
-    """A run of an off-policy script with a small replay buffer; no updates unless asked for."""
+    """Run an off-policy script with a small replay buffer; without updates unless requested."""
     shimmed = settings.pop("shimmed", True)
     patches = settings.pop("patches", ())
     overrides = {
@@ -30,12 +30,14 @@ def run_off_policy(
 
 
 def count_stored(buffer: Any) -> int:
-    """How many transitions a script's replay buffer holds."""
+    """Return how many transitions a script's replay buffer holds."""
     return len(buffer.buffer) if hasattr(buffer, "buffer") else int(buffer.size())
 
 
 def read_rewards(buffer: Any) -> np.ndarray:
-    """The rewards of the transitions that a script's replay buffer holds, in order of storage."""
+    """Return the rewards of the transitions that a script's replay buffer holds, in order of
+    storage.
+    """
     if hasattr(buffer, "buffer"):
         return np.array([float(transition[2]) for transition in buffer.buffer])
     return np.array(buffer.rewards[: buffer.size()], dtype=np.float64).reshape(-1)

@@ -23,7 +23,7 @@ class Driver(dqn.Driver):
         return {**super().policy_arguments(), "n_quantiles": self._settings.quantiles or 2}
 
     def outputs(self, values: Any) -> np.ndarray:
-        """The quantiles of all actions, one quantile after the other."""
+        """Return the quantiles of all actions, one quantile after the other."""
         shape = (self._agent.n_quantiles, self._settings.actions)
         return np.broadcast_to(values, shape).flatten()
 

@@ -20,12 +20,12 @@ class MaskableOnPolicy(OnPolicy):
     algorithm = MaskablePPO
 
     def environment(self, *bounds: Any, **script: Any) -> Any:
-        """An environment with two actions."""
+        """Return an environment with two actions."""
         del bounds
         return Masked([1.0, 1.0], **script)
 
     def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
-        """The log-probability of an action."""
+        """Return the log-probability of an action."""
         # as its update reads what it has stored
         return super().evaluate(agent, observation, action.astype(np.int64).flatten())
 
@@ -39,7 +39,7 @@ class RecurrentOnPolicy(OnPolicy):
     linear = {"net_arch": [], "enable_critic_lstm": False}
 
     def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
-        """The log-probability of an action at the start of an episode."""
+        """Return the log-probability of an action at the start of an episode."""
         _, log_prob, _ = agent.policy.evaluate_actions(
             torch.as_tensor(observation),
             torch.as_tensor(action),
@@ -49,11 +49,11 @@ class RecurrentOnPolicy(OnPolicy):
         return log_prob
 
     def further_step_arguments(self, agent: Any) -> dict[str, Any]:
-        """The memory of both networks."""
+        """Return the memory of both networks."""
         return {"lstm_states": _nothing_remembered(agent)}
 
     def deviation(self, agent: Any, observation: float) -> float:
-        """The standard deviation of the action at the start of an episode."""
+        """Return the standard deviation of the action at the start of an episode."""
         law, _ = agent.policy.get_distribution(
             torch.tensor([[observation]]), _nothing_remembered(agent).pi, torch.ones(1)
         )

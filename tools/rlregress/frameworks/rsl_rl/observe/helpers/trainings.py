@@ -56,7 +56,7 @@ class AgentTraining(RecordedTraining):
 
 
 def make(environment: Any, steps: int, networks: Networks = SMALL, **algorithm: Any) -> Any:
-    """A runner of PPO with its own defaults and rollouts of ``steps``; nothing is written."""
+    """Return a runner of PPO with its defaults and rollouts of ``steps``; it writes nothing."""
     vectorised = environment if isinstance(environment, Vectorised) else Vectorised(environment)
     options = {"class_name": "PPO", **algorithm}
     compat.require_configuration(options, networks)
@@ -232,7 +232,7 @@ def train(
 
 
 def trained_bias_gradient(network: torch.nn.Module) -> float:
-    """The derivative of the last loss with respect to the bias of a network's only output."""
+    """Return the derivative of the last loss by the bias of a network's only output."""
     gradient = linear_layers(network)[-1].bias.grad
     if gradient is None:
         raise RuntimeError("the network has no gradient: no loss depended on it")

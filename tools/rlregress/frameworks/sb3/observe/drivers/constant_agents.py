@@ -23,7 +23,7 @@ OBSERVATION, NEXT, ACTION = 0.5, -0.5, 0.25
 
 
 def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """An agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
+    """Return an agent of the class ``algorithm`` with its own defaults, seeded with 0, silent."""
     arguments.setdefault("seed", shift_seed(0))
     options = compat.convert_arguments(algorithm, **arguments)
     native = gyms.convert_environment(environment)
@@ -32,7 +32,7 @@ def make_agent(algorithm: Any, environment: Any, **arguments: Any) -> Any:
 
 
 def make_off_policy(algorithm: Any, environment: Any, **arguments: Any) -> Any:
-    """As ``make_agent``, with small networks, a small replay buffer and one update a step."""
+    """Make an agent as ``make_agent``, with small networks and buffer, one update a step."""
     policy: dict[str, Any] = {"net_arch": [16]}
     policy.update(arguments.pop("policy_kwargs", {}))
     arguments.setdefault("buffer_size", 64)
@@ -50,7 +50,9 @@ def evaluate(agent: Any, environment: Any, episodes: int) -> None:
 
 
 def list_optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
-    """The optimisers of an off-policy agent: critic, actor, and temperature if it is trained."""
+    """Return the optimisers of an off-policy agent: critic, actor, and temperature if it is
+    trained.
+    """
     by_role = {"critic": agent.critic.optimizer, "actor": agent.actor.optimizer}
     if getattr(agent, "ent_coef_optimizer", None) is not None:
         by_role["temperature"] = agent.ent_coef_optimizer
@@ -58,7 +60,7 @@ def list_optimizers(agent: Any) -> dict[str, torch.optim.Optimizer]:
 
 
 def find_target_critics(agent: Any) -> Any:
-    """The networks whose values are in targets: those that learn where there are no others."""
+    """Return the target networks of the critics; the critics where there are none."""
     return getattr(agent, "critic_target", agent.critic)
 
 

@@ -161,7 +161,7 @@ class Driver:
         return float(self._make_agent().target_entropy)
 
     def _standard_actor(self) -> Any:
-        """An actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
+        """Return an actor in float64 whose Gaussian has mean 0 and log standard deviation 0."""
         actor = self._make_agent().actor
         # Observations are made float32 before the features are extracted, whatever the actor is.
         actor.features_extractor = nn.Sequential(actor.features_extractor, _ToDouble())
@@ -217,7 +217,7 @@ class Driver:
         return parameters_of_targets(pairs)
 
     def run(self) -> Recorder:
-        """``learn`` for so many steps."""
+        """Call ``learn`` for so many steps."""
         s, journal = self._settings, Recorder()
         agent = self._make_agent(**(_FREQUENCIES[s.updates] if s.learns else _COLLECTING))
         journal.actions += [environment.received for environment in self._environments]

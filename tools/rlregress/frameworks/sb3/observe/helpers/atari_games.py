@@ -27,7 +27,7 @@ def move_channels_first(pictures: Any) -> np.ndarray:
 
 
 def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
-    """The wrapper of that name, alone around the game; the game itself if there is none.
+    """Return the wrapper of that name, alone around the game; the game itself if there is none.
 
     Raises:
         Unprobed: there is a wrapper of somebody else, which may do what that one does.
@@ -47,7 +47,7 @@ def wrap_game(game: AtariGame, name: str, **arguments: Any) -> Any:
 
 
 def play(environment: Any, game: Any) -> Player:
-    """Through one environment, which is reset when a scene says so."""
+    """Play through one environment, which is reset when a scene says so."""
 
     def step(action: int) -> Step:
         observation, reward, done = gyms.step(environment, action)
@@ -57,12 +57,12 @@ def play(environment: Any, game: Any) -> Player:
 
 
 def play_through_wrapper(game: AtariGame, name: str) -> Player:
-    """Through one wrapper."""
+    """Play through one wrapper."""
     return play(wrap_game(game, name), game)
 
 
 def play_through_waiting(most: bool) -> Player:
-    """Through the wrapper that waits on reset, as long or as briefly as it can."""
+    """Play through the wrapper that waits on reset, as long or as briefly as it can."""
     game = AtariGame(fire=False)
     game.np_random = Lucky(gyms.make_generator(0), most)  # type: ignore[assignment]
     return play_through_wrapper(game, "NoopResetEnv")
@@ -96,7 +96,7 @@ def _vectorised(environments: Any, game: Any) -> Player:
 
 
 def play_through_stack() -> Player:
-    """Through the stacking of frames alone."""
+    """Play through the stacking of frames alone."""
     from stable_baselines3.common.vec_env import VecFrameStack
 
     game = AtariGame(shape=(36, 36, 1))
@@ -104,7 +104,7 @@ def play_through_stack() -> Player:
 
 
 def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
-    """Through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
+    """Play through everything: ``make_atari_env`` with its defaults, and a stack of four frames.
 
     Args:
         make_env: makes the game.
@@ -127,7 +127,7 @@ def play_whole(make_env: Callable[[], Any], noops: int | None = None) -> Player:
 
 
 def make_vision(pixel: float) -> Vision:
-    """The default policy for images, looking at four frames of one colour."""
+    """Return the default policy for images, looking at four frames of one colour."""
     from stable_baselines3 import PPO
 
     spaces = gyms.spaces

@@ -14,7 +14,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def normalise_environments(*scripts: Script, **options: Any) -> VecNormalize:
-    """Environments of these scripts side by side, within VecNormalize and its defaults."""
+    """Return environments of these scripts side by side, within VecNormalize and its defaults."""
     return VecNormalize(
         gyms.vectorise_environments(*(Scripted(**own) for own in scripts)), **options
     )

@@ -22,7 +22,7 @@ _ROWS = 8
 
 
 def collect_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> Any:
-    """An agent with ``n`` steps that has stored the stream and not updated yet.
+    """Return an agent with ``n`` steps that has stored the stream and not updated yet.
 
     Versions without the parameter get none, so that what they do instead is seen.
     Its critics are linear in observation and action, for ``target``.
@@ -42,7 +42,7 @@ def collect_stream(environment: Scripted, inputs: Inputs, **arguments: Any) -> A
 
 
 def target(agent: Any, slot: int, slope: float, constant: float) -> float:
-    """The target of the step in a slot of the replay buffer, from the agent's own update.
+    """Return the target of the step in a slot of the replay buffer, from the agent's own update.
 
     The target critics say slope * s + constant of an observation s, whatever the action.
     """
@@ -76,7 +76,7 @@ def targets(inputs: Inputs, slots: Sequence[int], **arguments: Any) -> np.ndarra
 
 
 def first_target(inputs: Inputs, slope: float, constant: float, **arguments: Any) -> float:
-    """The target of step 0 where step t leads to observation t + 1 and no episode ends."""
+    """Return the target of step 0 where step t leads to observation t + 1 and no episode ends."""
     steps = np.arange(len(inputs["rewards"]), dtype=np.float64)
     environment = Scripted(
         observations=steps, next_observations=steps + 1.0, rewards=inputs["rewards"]

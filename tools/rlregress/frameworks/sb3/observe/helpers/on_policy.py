@@ -34,25 +34,25 @@ class OnPolicy:
     linear: Mapping[str, Any] = {"net_arch": []}
 
     def environment(self, *bounds: Any, **script: Any) -> Any:
-        """An environment that plays a script."""
+        """Return an environment that plays a script."""
         return Scripted(*bounds, **script)
 
     def make(self, environment: Any, **arguments: Any) -> Any:
-        """As ``constant_agents.make_agent``, with small networks."""
+        """Make an agent as ``constant_agents.make_agent`` does, with small networks."""
         arguments["policy_kwargs"] = {**self.small, **arguments.get("policy_kwargs", {})}
         return self.make_default(environment, **arguments)
 
     def make_default(self, environment: Any, **arguments: Any) -> Any:
-        """As ``constant_agents.make_agent``."""
+        """Make an agent as ``constant_agents.make_agent`` does."""
         options = {name: value for name, value in arguments.items() if name not in self.without}
         return constant_agents.make_agent(self.algorithm, environment, **options)
 
     def make_once(self, environment: Any, **arguments: Any) -> Any:
-        """As ``make``; it goes through each rollout once unless the arguments say more."""
+        """Make an agent as ``make`` does, with one epoch a rollout by default."""
         return self.make(environment, **{**self.once, **arguments})
 
     def evaluate(self, agent: Any, observation: np.ndarray, action: np.ndarray) -> torch.Tensor:
-        """The log-probability of an action at the start of an episode."""
+        """Return the log-probability of an action at the start of an episode."""
         _, log_prob, _ = agent.policy.evaluate_actions(
             torch.as_tensor(observation), torch.as_tensor(action)
         )
@@ -64,7 +64,7 @@ class OnPolicy:
         return {}
 
     def deviation(self, agent: Any, observation: float) -> float:
-        """The standard deviation of the action."""
+        """Return the standard deviation of the action."""
         law = agent.policy.get_distribution(torch.tensor([[observation]]))
         return law.distribution.stddev.item()
 
@@ -83,7 +83,7 @@ OF_PPO = OnPolicy()
 
 
 def list_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]:
-    """The probes of PPO in these modules by detail, each of which is first given a class."""
+    """Return the probes of PPO in these modules by detail, each of which is first given a class."""
     probes = [pair for family in families for pair in family.PROBES.items()]
     return {
         detail: probe.func
@@ -95,5 +95,5 @@ def list_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]
 def make_probe(
     measure: Callable[..., np.ndarray], act: Callable[..., Any]
 ) -> Callable[..., np.ndarray]:
-    """A measurement as a probe that is first given a class, with which ``act`` is asked."""
+    """Return a measurement as a probe that is first given a class, with which ``act`` is asked."""
     return lambda kind, inputs: measure(partial(act, kind), inputs)

@@ -31,7 +31,7 @@ class AgentTraining(RecordedTraining):
 
 
 def _part(observations: Any) -> Any:
-    """The numbers of observations, or of the first part of those that have several."""
+    """Return the numbers of observations, or of the first part of those that have several."""
     return next(iter(observations.values())) if isinstance(observations, dict) else observations
 
 

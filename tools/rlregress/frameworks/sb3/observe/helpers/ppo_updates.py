@@ -51,7 +51,7 @@ def fill(
 
 
 def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
-    """An agent whose rollout has n samples, in one minibatch if not told otherwise."""
+    """Return an agent whose rollout has n samples, in one minibatch if not told otherwise."""
     arguments.setdefault("batch_size", n)
     return kind.make_once(
         kind.environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments
@@ -59,7 +59,7 @@ def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
 
 
 def total_losses(kind: OnPolicy, agent: Any, **feed: Any) -> list[float]:
-    """The loss that each step of one epoch follows."""
+    """Return the loss that each step of one epoch follows."""
     fill(kind, agent, **feed)
     losses = watched_updates.run_and_record_losses(agent.train, {"policy": agent.policy.optimizer})
     return losses["policy"]

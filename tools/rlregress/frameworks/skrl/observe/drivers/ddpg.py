@@ -15,7 +15,7 @@ from rlregress.probing.layers import make_constant
 
 
 def constant_noise(number: float) -> dict[str, Any]:
-    """Settings of an agent whose exploration adds a number."""
+    """Return settings of an agent whose exploration adds a number."""
     # of a deviation of 0 PyTorch makes no distribution
     spread = {"mean": float(number), "std": 1e-9, "device": "cpu"}
     return {"exploration_noise": GaussianNoise, "exploration_noise_kwargs": spread}
@@ -58,13 +58,13 @@ class Driver:
             fill_parameters(network.parameters(), target if name.startswith("target") else online)
 
     def target_parameters(self) -> tuple[float, float | None]:
-        """The first ones."""
+        """Return the first parameters of the targets."""
         networks = (self._training.models[name] for name in ("target_critic", "target_policy"))
         values, policy = (float(next(n.parameters()).detach().flatten()[0]) for n in networks)
         return values, policy
 
     def networks(self) -> tuple[int, int]:
-        """Those that the agent reads from the models that it is given."""
+        """Count the networks that the agent reads from the models that it is given."""
         names = [name for name in self._training.agent.checkpoint_modules if "critic" in name]
         created = [name for name in names if "optimizer" not in name]
         return sum("target" not in n for n in created), sum("target" in n for n in created)
@@ -97,7 +97,7 @@ class Driver:
         return self._fed
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """A training."""
+        """Run a training."""
         optimizers, training = self._training.optimizers, self._training
         roles = {id(optimizers["critic"]): "values", id(optimizers["actor"]): "policy"}
         return self._envs.record(

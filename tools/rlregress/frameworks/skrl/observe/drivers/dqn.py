@@ -57,7 +57,7 @@ class Driver:
             fill_parameters(network.parameters(), number)
 
     def target_parameter(self) -> float:
-        """The first one."""
+        """Return the first parameter of the target network."""
         return float(self._training.list_target_parameters()[0].detach().flatten()[0])
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
@@ -72,13 +72,13 @@ class Driver:
         return watched_updates.require_one_number(losses["critic"])
 
     def run(self, begin: Look = nothing, between: Look = nothing) -> LoopRecord:
-        """A training."""
+        """Run a training."""
         steps = -(-self._settings.steps // self._settings.environments)
         with self._draws():
             return self._envs.record(lambda: self._training.run(steps), begin, between)
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """An action of an evaluation, or of the training, whose end has come."""
+        """Return an action of an evaluation, or of the training, whose end has come."""
         self.set_values(values, values)
         trainer = self._training.trainer(self._settings.steps)
         with self._draws():

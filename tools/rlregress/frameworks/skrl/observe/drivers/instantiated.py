@@ -43,18 +43,20 @@ class Settings:
         return model
 
     def policy(self, stochastic: bool) -> Any:
-        """A Gaussian policy, or a deterministic one."""
+        """Return a Gaussian policy, or a deterministic one."""
         make = gaussian_model if stochastic else deterministic_model
         return self._instantiate(make, _OBSERVATIONS, "ACTIONS")
 
     def values(self, for_actions: bool = True) -> Any:
-        """A model of values, of observations and actions or of observations."""
+        """Return a model of values, of observations and actions or of observations."""
         both = f"concatenate([{_OBSERVATIONS}, ACTIONS])"
         return self._instantiate(deterministic_model, both if for_actions else _OBSERVATIONS, "ONE")
 
 
 def make_model_function(model: Any, actions: Any = None) -> Callable[[torch.Tensor], Any]:
-    """A model as a function of observations; of actions, if there are any, it says how likely."""
+    """Return a model as a function of observations; of actions, if there are any, it says how
+    likely.
+    """
     action_inputs = {} if actions is None else {"taken_actions": actions}
     name = "states" if compat.FIRST else "observations"
     return lambda observations: model.act({name: observations, **action_inputs}, role="policy")

@@ -93,7 +93,7 @@ class Driver:
         return training
 
     def _fed(self, **arguments: Any) -> Training:
-        """A training that has stored a minibatch, with equal observations and actions."""
+        """Return a training that has stored a minibatch, with equal observations and actions."""
         settings = {"learning_rate": 0.0, "learning_starts": NEVER}
         training = self._make_training(**{**settings, **arguments})
         training.run(self._settings.batch_size)
@@ -151,7 +151,7 @@ class Driver:
         return float(self._make_training().agent._target_entropy)
 
     def _standard_policy(self) -> Any:
-        """A policy in float64 of mean 0 and deviation 1."""
+        """Return a policy in float64 of mean 0 and deviation 1."""
         policy = self._make_training().models["policy"].double()
         make_constant(policy, 0.0)
         return policy
@@ -193,7 +193,7 @@ class Driver:
         return parameters_of_targets(pairs)
 
     def run(self) -> Recorder:
-        """A training of so many steps of all environments."""
+        """Run a training of so many steps of all environments."""
         s, journal = self._settings, Recorder()
         starts = s.starts or 0
         settings = {"random_timesteps": starts, "learning_starts": starts if s.learns else NEVER}
@@ -265,7 +265,7 @@ def _act_with_draw(policy: Any, draw: Sequence[float]) -> Any:
 
 
 def count_critics(training: Training) -> int:
-    """How many Q networks its optimiser trains."""
+    """Return how many Q networks its optimiser trains."""
     optimized = {
         id(p) for group in training.optimizers["critic"].param_groups for p in group["params"]
     }

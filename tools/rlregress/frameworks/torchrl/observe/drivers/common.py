@@ -16,7 +16,7 @@ from rlregress.measurements.driven_agents import Settings
 
 
 def make_batch(settings: Settings, action: torch.Tensor) -> Any:
-    """Equal transitions, as a replay buffer gives them.
+    """Return equal transitions, as a replay buffer gives them.
 
     Args:
         action: [batch size, width].
@@ -43,7 +43,7 @@ def make_batch(settings: Settings, action: torch.Tensor) -> Any:
 
 
 def make_trainer(kind: Any, settings: Settings, collector: Any, loss: Any, **options: Any) -> Any:
-    """A trainer that makes one update after each collection and moves no parameter by it.
+    """Return a trainer that makes one update after each collection and moves no parameter by it.
 
     Args:
         kind: its class.

@@ -31,7 +31,7 @@ from rlregress.probing.driven import ScriptedEnvs, fill_parameters
 
 
 def _layer(parameters: Any) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight and bias of the one layer that a network has."""
+    """Return weight and bias of the one layer that a network has."""
     named = {key if isinstance(key, str) else key[-1]: p for key, p in parameters.items(True, True)}
     return named["weight"].data, named["bias"].data
 
@@ -90,7 +90,7 @@ class Driver:
         return values, policy if self._has_target("actor") else None
 
     def networks(self) -> tuple[int, int]:
-        """The one that the loss takes, and its target."""
+        """Count the network that the loss takes, and its target."""
         return 1, int(self._has_target("value"))
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
@@ -100,7 +100,7 @@ class Driver:
         return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
 
     def target_actions(self) -> np.ndarray:
-        """The discounted values of a target network that says the action itself."""
+        """Return the discounted values of a target network that says the action itself."""
         self.set_values(0.0, 0.0)
         weight, _ = _layer(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))

@@ -97,7 +97,7 @@ class Driver:
         return float(loss.detach())
 
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
-        """The policy under one type of exploration or the other."""
+        """Act by the policy under one type of exploration or the other."""
         self.set_values(values, values)
         self._exploration.step(self._settings.steps)
         kind = without_chance() if deterministic else ExplorationType.RANDOM
@@ -106,7 +106,7 @@ class Driver:
         return int(acted["action"].flatten().to(torch.int64).argmax())
 
     def _draws(self) -> Any:
-        """Every draw of ``EGreedyModule`` is the number that the settings name."""
+        """Let every draw of ``EGreedyModule`` be the number that the settings name."""
         draw = self._settings.draw
         return nullcontext() if draw is None else _fix_draw(draw)
 

@@ -70,7 +70,7 @@ class Driver:
         network: Callable[[float], Any] = Pinned,
         action: Sequence[float] = (0.0,),
     ) -> Any:
-        """The loss; Q network k outputs ``values[k]`` where it has to be evaluated."""
+        """Return the loss; Q network k outputs ``values[k]`` where it has to be evaluated."""
         s = self._settings
         options = s.named(**(_OF_SAC if self._family == "sac" else _OF_TD3))
         if s.squared:
@@ -133,7 +133,7 @@ class Driver:
         return float(self._loss([0.0, 0.0]).log_alpha.detach().exp())
 
     def _gaussian_loss(self, dimensions: int, **bounds: Any) -> Any:
-        """The loss of a standard Gaussian that is squashed."""
+        """Return the loss of a standard Gaussian that is squashed."""
         s = self._settings
         numbers = Numbers([0.0] * dimensions, [1.0] * dimensions)
         actor = policy(numbers, box(s.low, s.high), TanhNormal, **bounds)
@@ -225,7 +225,7 @@ def set_noise(noise: Any, number: float | None) -> None:
 def read_updated_target(
     loss: Any, updater: Any, source: Sequence[float], target: Sequence[float]
 ) -> np.ndarray:
-    """A parameter of each target network after ``updater.step()``: see ``TwinDriver``."""
+    """Return a parameter of each target network after ``updater.step()``: see ``TwinDriver``."""
     for before, numbers in (("", source), ("target_", target)):
         fill(getattr(loss, f"{before}qvalue_network_params"), numbers[:2])
         if len(numbers) > 2:

@@ -64,7 +64,7 @@ class Driver:
         self.buffer: Any = None
 
     def _settings_for(self, environment: str = "", **changed: Any) -> programs.Settings:
-        """Settings of a tiny training; ``changed`` by name, whichever section they stand in."""
+        """Return settings of a tiny training; ``changed``: by name, of any section."""
         s = self._settings
         sections: dict[str, dict[str, Any]] = {
             "env": {
@@ -219,13 +219,13 @@ class Driver:
         return Scripted(s.low, s.high, observation_dimensions=s.observations)
 
     def _agent(self, environment: Scripted, settings: programs.Settings) -> tuple[Any, Any]:
-        """Policy and Q network of the program, and the policy that collects."""
+        """Return policy and Q network of the program, and the policy that collects."""
         make = getattr(programs.load_program(self._family, "utils"), f"make_{self._family}_agent")
         own_environment = wrap_environment(environment)
         return make(settings, own_environment, own_environment, torch.device("cpu"))
 
     def _make_loss(self, **changed: Any) -> tuple[Any, Any]:
-        """Policy and Q network of the program, and the loss of them."""
+        """Return policy and Q network of the program, and the loss of them."""
         settings = self._settings_for(**changed)
         model, _ = self._agent(self._environment(), settings)
         return model, programs.load_program(self._family, "utils").make_loss_module(
@@ -281,7 +281,7 @@ class PolicyDriver(Driver):
 
 
 def last_weights(parameters: Any) -> torch.Tensor:
-    """Weights of the last layer of stacked Q networks, [networks, 1, inputs]."""
+    """Return weights of the last layer of stacked Q networks, [networks, 1, inputs]."""
     tensors = parameters.values(True, True)
     (last,) = [tensor for tensor in tensors if tensor.dim() == 3 and tensor.shape[1] == 1]
     return last.data
@@ -298,7 +298,7 @@ def make_constant_q(parameters: Any, values: Sequence[float]) -> None:
 
 
 def _fix_means() -> Any:
-    """Every Gaussian draw is the mean."""
+    """Let every Gaussian draw be the mean."""
 
     def zeros(shape: Any, dtype: Any, device: Any) -> torch.Tensor:
         return torch.zeros(shape, dtype=dtype, device=device)

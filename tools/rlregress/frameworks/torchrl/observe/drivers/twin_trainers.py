@@ -61,7 +61,7 @@ class Driver:
         )
 
     def _agent(self) -> tuple[Any, Any]:
-        """A loss, and the policy that collects."""
+        """Return a loss, and the policy that collects."""
         s, critics = self._settings, [q_network(Slope()) for _ in range(2)]
         if self._family == "sac":
             scale = 1.0 if s.pre_tanh is None else _NEGLIGIBLE
@@ -80,7 +80,7 @@ class Driver:
         return make_td3_loss(deterministic, critics, **options), deterministic
 
     def run(self) -> Recorder:
-        """The trainer's own loop, with an update for each step that is collected."""
+        """Run the trainer's own loop, with an update for each collected step."""
         s, journal = self._settings, Recorder()
         loss, actor = self._agent()
         if s.weight is not None:
@@ -150,7 +150,7 @@ def trained_tensors_by_part(loss: Any) -> dict[str, list[torch.Tensor]]:
 
 
 def parts_of_losses(role_parameters: Any) -> Parts:
-    """The parts that an optimiser has gradients of; it may hold several.
+    """Return the parts that an optimiser has gradients of; it may hold several.
 
     Args:
         role_parameters: () -> the tensors of each part.

@@ -53,7 +53,7 @@ def _has_torchvision() -> bool:
 
 @contextlib.contextmanager
 def enable_resizing() -> Iterator[None]:
-    """``Resize`` works where torchvision is not installed.
+    """Let ``Resize`` work where torchvision is not installed.
 
     torchvision hands a tensor to ``torch.nn.functional.interpolate``, with the settings that it is
     given: so does what stands in for it. What TorchRL asks for is what is looked at.
@@ -136,13 +136,13 @@ class _Played:
 
 
 def play(environment: Any, game: Any) -> Player:
-    """Through an environment, which is reset when a scene says so."""
+    """Play through an environment, which is reset when a scene says so."""
     played = _Played(environment)
     return Player(game, played.reset, played.step, lambda: played.reported)
 
 
 def wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
-    """The game with these transforms."""
+    """Return the game with these transforms."""
     environment: Any = GymWrapper(
         game, frame_skip=frame_skip, device="cpu", categorical_action_encoding=True
     )
@@ -155,13 +155,13 @@ def wrap_game(game: Any, *transforms: Any, frame_skip: int = 1) -> Any:
 
 
 def play_through_transforms(*transforms: Any, frame_skip: int = 1, game: Any = None) -> Player:
-    """Through these transforms alone."""
+    """Play through these transforms alone."""
     played = AtariGame() if game is None else game
     return play(wrap_game(played, *transforms, frame_skip=frame_skip), played)
 
 
 def unscale_observations(player: Player) -> Player:
-    """Observations in the units of the game, 0 to 255, after ``ToTensorImage`` has scaled them."""
+    """Return observations in the units of the game, 0 to 255, which ``ToTensorImage`` scaled."""
 
     def step(action: int) -> Step:
         observation = player.step(action)
@@ -171,18 +171,18 @@ def unscale_observations(player: Player) -> Player:
 
 
 def load_program() -> Any:
-    """``utils_atari.py`` of the PPO program."""
+    """Return ``utils_atari.py`` of the PPO program."""
     return programs.load_program("ppo", "utils_atari")
 
 
 def make_base_environment(game: Any, **options: Any) -> Any:
-    """``make_base_env`` of the program, one game."""
+    """Return ``make_base_env`` of the program, one game."""
     with _register_game(game) as name:
         return load_program().make_base_env(name, **options)
 
 
 def make_outer_environment(game: Any) -> Any:
-    """``make_parallel_env`` of the program, for one game: all that surrounds it."""
+    """Return ``make_parallel_env`` of the program, for one game: all that surrounds it."""
     utilities = load_program()  # before anything stands in for torchvision
     with _register_game(game) as name, enable_resizing(), extreme_random_integers(largest=False):
         environments = utilities.make_parallel_env(name, 1, torch.device("cpu"), "gymnasium")
@@ -193,18 +193,18 @@ def make_outer_environment(game: Any) -> Any:
 
 @functools.cache
 def _make_game_once() -> tuple[AtariGame, Any]:
-    """A game and all that surrounds it, made once: that takes longer than most probes."""
+    """Return a game and all that surrounds it, made once: that takes longer than most probes."""
     game = AtariGame()
     return game, make_outer_environment(game)
 
 
 def find_transforms(*names: str) -> list[Any]:
-    """Transforms of these classes that the program uses, free to be appended elsewhere."""
+    """Return transforms of these classes that the program uses, free to be appended elsewhere."""
     return [t.clone() for t in _make_game_once()[1].transform if type(t).__name__ in names]
 
 
 def play_through_waiting(noops: int) -> Player:
-    """Through everything, with ``noops`` actions on reset whatever chance says."""
+    """Play through everything, with ``noops`` actions on reset whatever is drawn."""
     game, environment = _make_game_once()
     for transform in environment.base_env._envs[0].transform:
         if type(transform).__name__ == "NoopResetEnv":
@@ -213,7 +213,7 @@ def play_through_waiting(noops: int) -> Player:
 
 
 def play_whole(make_env: Callable[[], Any]) -> Player:
-    """Through everything that the program puts around a game of ``make_env``."""
+    """Play through everything that the program puts around a game of ``make_env``."""
     game = make_env()
     return play(make_outer_environment(game), game)
 
@@ -231,7 +231,7 @@ def _models() -> tuple[Any, Any]:
 
 
 def make_vision(pictures: torch.Tensor) -> Vision:
-    """Actor and critic of the program, looking at these pictures [1, 4, 84, 84], as floats."""
+    """Return actor and critic of the program for these pictures [1, 4, 84, 84], as floats."""
     actor, critic = _models()
 
     def observed() -> TensorDict:

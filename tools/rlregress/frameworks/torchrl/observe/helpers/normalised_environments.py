@@ -25,7 +25,7 @@ from rlregress.probing.scripted import Scripted
 
 
 def transform_environment(script: Script, *transforms: Any) -> TransformedEnv:
-    """An environment of a script within transforms."""
+    """Return an environment of a script within transforms."""
     environment = TransformedEnv(wrap_environment(Scripted(**script)))
     for transform in transforms:
         environment.append_transform(transform)
@@ -65,7 +65,7 @@ def through(transforms: Sequence[Any], key: str, numbers: Any) -> np.ndarray:
 
 
 def make_script_environment(script: Script) -> Any:
-    """The environment of the PPO program, made by its own function."""
+    """Return the environment of the PPO program, made by its own function."""
     with register_environment(partial(Scripted, **script, dtype=np.float64)) as name:
         return programs.load_program("ppo", "utils_mujoco").make_env(name)
 

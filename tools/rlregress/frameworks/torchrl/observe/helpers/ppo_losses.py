@@ -21,7 +21,7 @@ def make_minibatch(
     returns: Any = 0.0,
     old_values: Any = 0.0,
 ) -> TensorDict:
-    """A minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
+    """Return a minibatch as a rollout leaves it, [count], float64; numbers are repeated."""
 
     def column(numbers: Any) -> torch.Tensor:
         array = np.broadcast_to(np.asarray(numbers, dtype=np.float64), (count,)).copy()
@@ -44,16 +44,18 @@ def make_minibatch(
 
 
 def make_gaussian_policy() -> Any:
-    """A policy with mean 0 and standard deviation 1 in every state."""
+    """Return a policy with mean 0 and standard deviation 1 in every state."""
     return policy(Numbers([0.0], [1.0]), box(-10.0, 10.0), IndependentNormal)
 
 
 def make_loss(actor: Any, value: float, **options: Any) -> Any:
-    """The loss of a policy and of a critic that outputs ``value`` in every state."""
+    """Return the loss of a policy and of a critic that outputs ``value`` in every state."""
     return make_ppo_loss(actor, v_network(Constant(value)), **options)
 
 
 def compute_losses(value: float = 0.0, batch: Mapping[str, Any] = {}, **options: Any) -> Any:  # noqa: B006
-    """All outputs of the loss for one minibatch; ``batch`` are arguments of ``make_minibatch``."""
+    """Return all outputs of the loss for one minibatch; ``batch`` are arguments of
+    ``make_minibatch``.
+    """
     actor = make_gaussian_policy()
     return make_loss(actor, value, **options)(make_minibatch(actor, **batch))

@@ -90,7 +90,7 @@ def lower_log_prob(ratio: Any) -> Change:
 
 
 def models() -> Any:
-    """A Gaussian policy and a value network, both linear and from 0; and its log std."""
+    """Return a Gaussian policy and a value network, both linear and from 0; and its log std."""
     scale = AddStateIndependentNormalScale(1)
     loc, value = nn.Linear(1, 1), nn.Linear(1, 1)
     for layer in (loc, value):
@@ -102,7 +102,7 @@ def models() -> Any:
 
 
 def make_script_maker(**script: Any) -> Make:
-    """Makes a ``Scripted``; rewards that differ if they are not given.
+    """Return a function that makes a ``Scripted``, with distinct rewards unless they are given.
 
     (The trainer normalises advantages over the rollout.)
     """
@@ -130,7 +130,7 @@ def trainer(
     entropy: float = 0.0,
     **settings: Any,
 ) -> LossTraining:
-    """A whole training by PPOTrainer.
+    """Run a whole training by PPOTrainer.
 
     Args:
         frames: of a rollout, over all environments.
@@ -218,7 +218,7 @@ def program(
     recorded: LossTraining | None = None,
     **changed: Any,
 ) -> LossTraining:
-    """A whole training by ``main`` of the PPO program.
+    """Run a whole training by ``main`` of the PPO program.
 
     Args:
         make: makes the environment.

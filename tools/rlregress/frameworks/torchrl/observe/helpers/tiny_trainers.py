@@ -44,14 +44,14 @@ class GradientNorms(torch.optim.SGD):
 
 
 def make_collector(environment: Scripted, actor: Any, frames: int) -> Any:
-    """A collector of one batch of ``frames`` steps in this process."""
+    """Return a collector of one batch of ``frames`` steps in this process."""
     return Collector(
         wrap_environment(environment), actor, frames_per_batch=frames, total_frames=frames
     )
 
 
 def collect_batch(environment: Any, frames: int, **options: Any) -> Any:
-    """One batch of random actions in an environment of TorchRL, [frames]."""
+    """Collect one batch of random actions in an environment of TorchRL, [frames]."""
     collector = construct(
         Collector, environment, None, frames_per_batch=frames, total_frames=frames, **options
     )
@@ -74,7 +74,7 @@ def run_ppo_trainer(
     before_training: Any = None,
     **settings: Any,
 ) -> tuple[Any, ClipPPOLoss, GradientNorms]:
-    """A PPOTrainer after one rollout and one epoch, learning rate 0; its loss and optimiser."""
+    """Run a PPOTrainer for one rollout and epoch, learning rate 0; return it, loss, norms."""
     loss = make_ppo_loss(actor, critic, clip_epsilon=0.2)
     optimizer = GradientNorms(loss.parameters())
     trainer = make_silent_trainer(
@@ -95,7 +95,7 @@ def run_ppo_trainer(
 
 
 def squashed_policy(environment: Scripted, loc: list[float], scale: float) -> Any:
-    """A tanh Gaussian within the bounds of the environment, constant over states, float32."""
+    """Return a tanh Gaussian within the bounds of the environment, equal in all states."""
     spec = find_action_spec(wrap_environment(environment))
     return policy(
         Numbers(loc, [scale] * len(loc), SINGLE),
