@@ -628,7 +628,7 @@ class ScriptResult:
     """The results for a script.
 
     Attributes:
-        held: the script in both versions, or why it could not be compared.
+        training: the script in both versions, or why it could not be compared.
         entries: the entries of the script and of the code that it may run.
         executions: its execution of changed pieces of code.
         culprits, hunks, costs: as in ``FrameworkResult``.

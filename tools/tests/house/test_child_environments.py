@@ -12,30 +12,31 @@ import rlregress
 _PACKAGE = Path(rlregress.__file__).parent
 #: calls that start a process, with the position of the environment among the arguments.
 _STARTS = {
-    "child_processes.Worker": 1, "child_processes.call": 1, "child_processes.follow": 1,
+    "child_processes.Worker": 1, "child_processes.run_command": 1,
+    "child_processes.run_line_by_line": 1,
     "os.execv": None, "os.execve": 2, "os.execvp": None, "os.execvpe": 2, "os.posix_spawn": 2,
     "os.popen": None, "os.system": None,
-    "process_tree.run": None, "subprocess.Popen": None, "subprocess.call": None,
+    "process_tree.run_supervised": None, "subprocess.Popen": None, "subprocess.call": None,
     "subprocess.check_call": None, "subprocess.check_output": None, "subprocess.run": None,
 }  # fmt: skip
 #: functions that start a process otherwise, and why.
 _OTHERWISE = {
     "bisect/symptoms.py:measured": "the user's own command, as the user runs it",
-    "cli/with_versions.py:go": "this command again, in the place of this process",
+    "cli/with_versions.py:restart_with_versions": "this command again, in the place of this process",
     "cluster/run_one.py:_finish_stopped": "scontrol",
     "cluster/slurm_arrays.py:_run_slurm_command": "programs of Slurm",
     "inside/child_environment.py:make_environment": "the function",
     "inside/repeat.py:": "starts nothing: the variables are read, and those of before come back",
     "inside/repeat.py:_set_environment": "starts nothing: the variables of before come back",
-    "inside/process_tree.py:_execute": "a supervisor has the environment of its command",
-    "inside/process_tree.py:run": "its callers give the environment",
+    "inside/process_tree.py:_replace_by_command": "a supervisor has the environment of its command",
+    "inside/process_tree.py:run_supervised": "its callers give the environment",
     "training/lease.py:find_end_reason": "starts nothing: Slurm's variables are read",
-    "upgrade/versions/installer.py:_as_pip": "pip",
-    "upgrade/versions/installer.py:_called": "uv",
-    "upgrade/versions/installer.py:_environment": "variables of uv",
+    "upgrade/versions/installer.py:_read_pip_configuration": "pip",
+    "upgrade/versions/installer.py:_call_uv": "uv",
+    "upgrade/versions/installer.py:_make_variables": "variables of uv",
     "upgrade/versions/installer.py:list_versions": "uv",
-    "upgrade/versions/interpreters.py:_facts": "an interpreter that tells its version",
-    "upgrade/versions/revisions.py:_git": "git",
+    "upgrade/versions/interpreters.py:_ask_interpreter": "an interpreter that tells its version",
+    "upgrade/versions/revisions.py:_run_git": "git",
     "upgrade/versions/prepared_versions.py:make": "venv",
 }
 _READS = ("get", "pop", "setdefault", "update")
@@ -97,7 +98,7 @@ def test_child_processes_have_the_environment_that_one_function_makes():
         "subprocess.run([sys.executable, '-m', 'm'])",
         "subprocess.Popen(command, env={'A': 'b'})",
         "subprocess.run(command, env=environment | dict(os.environ))",
-        "child_processes.call(command, {**os.environ, 'A': 'b'}, folder)",
+        "child_processes.run_command(command, {**os.environ, 'A': 'b'}, folder)",
         "os.execve(sys.executable, command, variables)",
     ],
 )

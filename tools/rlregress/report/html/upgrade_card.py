@@ -78,7 +78,7 @@ class _Change:
     """A changed function with its effects.
 
     Attributes:
-        of: the framework or script of the function.
+        result: the framework or script of the function.
         names: names of the entries that it explains.
     """
 

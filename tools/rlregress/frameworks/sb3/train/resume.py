@@ -23,9 +23,7 @@ def train_and_resume(request: TrainingRequest, restored: bool, library: Library 
 
 
 def _restore_agent(model: Any) -> Any:
-    """Return the agent as it comes back from its files, in the same environment, which is not
-    reset.
-    """
+    """Load the agent from its files, in the same environment, which is not reset."""
     with TemporaryDirectory(prefix="rlregress-") as folder:
         agent, rows = Path(folder) / "agent.zip", Path(folder) / "rows.pkl"
         model.save(agent)
