@@ -258,7 +258,7 @@ def test_only_the_policy_loss_that_is_not_there_is_the_error_of_logging(toy, mon
     def failing(*_, **__):
         raise NameError(f"name '{missing}' is not defined")
 
-    monkeypatch.setattr(traps.small_runs, "off_policy", failing)
+    monkeypatch.setattr(traps.small_runs, "run_off_policy", failing)
     source = SimpleNamespace(script=lambda name: toy)
     probe = traps.PROBES["logging.before_policy_update"]
     missing = "actor_loss"

@@ -319,7 +319,7 @@ def test_several_functions_are_swapped_at_once(package):
 
 MISFITS = {
     "other variables": (
-        "counter.following", "x + start + step", "x + start", "refers to other variables"),
+        "counter.following", "x + start + step", "x + start", "uses other variables"),
     "a function that is not there": ("Agent.gone", "-x", "x", "there is no Agent.gone"),
     "one that the other text lacks": (
         "counter", "def counter", "def other", "there is no counter"),
@@ -333,7 +333,7 @@ MISFITS = {
         "Agent.__init__.gone", "self._rate = 1", "def gone(): pass", "Agent.__init__ is no class"),
     "a method whose decorator is not there": (
         "Agent.new", "    @staticmethod\n", "    @gone\n    def new(self): 1\n    @property\n",
-        "Agent.new of .* as a whole: .*'gone' is not defined"),
+        "Agent.new of .* cannot be replaced: .*'gone' is not defined"),
     "no Python": ("Agent.fixed", "def fixed", "def (", "syntax"),
 }  # fmt: skip
 

@@ -64,7 +64,7 @@ def test_a_training_that_fails_without_a_recorder_has_no_time(tmp_path):
 class _Runtimes:
     """Notes what would be timed."""
 
-    def between(self, question, trainings, seconds):
+    def compare_versions(self, question, trainings, seconds):
         self.names = [training.name for training in trainings]
         self.seconds = seconds
         return self

@@ -213,7 +213,7 @@ def test_what_cannot_be_judged_is_refused(old, message):
 def test_a_framework_that_does_not_differ_is_not_asked_in_the_place_of_one_that_does():
     """Or its verdict would be read as one on the package that was named."""
     package = f"{frameworks.get('sb3').framework.packages[0]}==0.0.1"
-    with pytest.raises(UserError, match=r"is of sb3, and --framework asks torchrl alone; give"):
+    with pytest.raises(UserError, match=r"differ in sb3, but --framework names only torchrl; give"):
         _names(package, "installed", "torchrl")
     assert _names(package, "installed", "sb3") == ["sb3"]
     assert _names(f"{package} torchrl==0.0.1", "installed", "torchrl") == ["torchrl"]

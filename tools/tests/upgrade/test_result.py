@@ -574,7 +574,7 @@ def test_a_report_stays_until_there_is_another(tmp_path, monkeypatch):
     """A gate that ends in an error leaves the last report as it was."""
     upgrade_command.write(upgrade(of(traced())), tmp_path, FACTS)
     before = (tmp_path / "upgrade.md").read_text()
-    monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: 1 / 0)
+    monkeypatch.setattr(upgrade_command.cascade, "judge_upgrade", lambda options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         upgrade_command.judge(Options("a", "b", tmp_path))
     assert (tmp_path / "upgrade.md").read_text() == before

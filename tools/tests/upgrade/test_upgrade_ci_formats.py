@@ -177,7 +177,7 @@ def test_the_unit_test_report_is_xml_whatever_is_told():
 @pytest.mark.parametrize("in_brief", [False, True])
 def test_the_last_lines_say_what_to_do_next(monkeypatch, tmp_path, in_brief):
     """The report, the next steps, the verdict, or five lines; the page has the whole command."""
-    monkeypatch.setattr(upgrade_command.cascade, "run", lambda options: upgrade(CHANGED))
+    monkeypatch.setattr(upgrade_command.cascade, "judge_upgrade", lambda options: upgrade(CHANGED))
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     lines = []
     monkeypatch.chdir(tmp_path)
