@@ -218,9 +218,7 @@ class Tables:
 
     def list_subjects(self) -> dict[str, list[Subject]]:
         """Return classes and functions by part."""
-        return {
-            part: group for table in self.modules for part, group in table.list_subjects().items()
-        }
+        return {part: group for table in self.modules for part, group in table.subjects().items()}
 
     def calls(self, part: str, seed: int) -> dict[str, Callable[[], Any]]:
         """Return the calls of a part by name."""

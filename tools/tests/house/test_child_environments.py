@@ -22,7 +22,7 @@ _STARTS = {
 #: functions that start a process otherwise, and why.
 _OTHERWISE = {
     "bisect/symptoms.py:measured": "the user's own command, as the user runs it",
-    "cli/with_versions.py:restart_with_versions": "this command again, in the place of this process",
+    "cli/with_versions.py:restart_with_versions": "this command again, in place of this process",
     "cluster/run_one.py:_finish_stopped": "scontrol",
     "cluster/slurm_arrays.py:_run_slurm_command": "programs of Slurm",
     "inside/child_environment.py:make_environment": "the function",
