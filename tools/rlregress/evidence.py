@@ -130,7 +130,7 @@ def collect_old_files(entries: list[dict[str, Any]]) -> dict[str, dict[str, list
 
 
 def collect_not_loaded(entries: list[dict[str, Any]]) -> dict[str, dict[str, list[str]]]:
-    """Return what ``collect_old_files`` does, for kinds of which nothing could be loaded."""
+    """Collect results as ``collect_old_files``, for kinds without a loadable file."""
     return collect_old_files([entry for entry in entries if entry["outcome"] == "skipped"])
 
 

@@ -28,7 +28,7 @@ class _ExecutedLines:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
-        """Count what a test and its fixtures run for the file of the test."""
+        """Count the lines that a test and its fixtures run, for the file of the test."""
         self._lines.switch_context(item.path.name)
         try:
             return (yield)

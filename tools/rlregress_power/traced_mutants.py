@@ -74,7 +74,7 @@ def trace_faults(
     record: Record,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[Seeded]:
-    """Put each fault into what runs, and record the trainings that run its line, until one differs.
+    """Inject each fault, and record the trainings that run its line, until one differs.
 
     The shortest first.
 

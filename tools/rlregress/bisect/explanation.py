@@ -207,7 +207,7 @@ def _explain_default(
 
 
 def _select_defining_pieces(paths: Collection[str], pieces: Iterable[Changed]) -> list[Changed]:
-    """Return pieces of code that define what dotted paths name, or a part of it."""
+    """Return the pieces of code that define dotted paths, or parts of them."""
     named = [(piece, known_changes.qualify_name(f"{piece.file} {piece.name}")) for piece in pieces]
     return [
         piece for piece, own in named if any(f"{own}.".startswith(f"{path}.") for path in paths)

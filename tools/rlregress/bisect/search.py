@@ -55,7 +55,7 @@ class Candidate:
 
 @dataclass
 class Search:
-    """Measures a symptom in versions, each once; remembers what could not be checked.
+    """Measures a symptom in versions, each once, and remembers those that could not be checked.
 
     Attributes:
         own: a folder for environments, each of which goes when it was measured.

@@ -42,7 +42,7 @@ def _done(i: Inputs) -> np.ndarray:
 
 
 def _following(i: Inputs) -> np.ndarray:
-    """Return V of what follows in the segment; after an end, of the reset observation."""
+    """Return V of the next observation in the segment; after an end, of the reset observation."""
     return np.append(np.asarray(i["values"])[1:], np.asarray(i["next_values"])[-1])
 
 

@@ -183,7 +183,7 @@ def _build_histories(nights: Sequence[NightlyRun]) -> dict[str, _History]:
 
 
 def _describe_unjudged(nights: Sequence[NightlyRun]) -> list[str]:
-    """Describe what the last checks did not judge."""
+    """Describe the subjects that the last checks did not judge."""
     lines = []
     if failed := [night.started[:10] for night in nights if night.exit_code == 2]:
         lines.append(f"nights that could not judge everything: {_shorten_list(failed)}")

@@ -185,5 +185,5 @@ class Adapter:
         return self._make_kind(Load)
 
     def trace_trainings(self) -> Mapping[str, TraceTraining]:
-        """Return what a trace can record, by title: built-in trainings and generated calls."""
+        """Return built-in trainings and generated calls, which a trace can record, by title."""
         return {**self.train.trainings(), **self.call.generated_calls()}

@@ -91,7 +91,7 @@ class Code:
         return _list_folders(self._framework.modules)
 
     def probed_folders(self) -> Sequence[str]:
-        """Return the folders of the code under test, and of what it extends."""
+        """Return the folders of the code under test, and of the framework that it extends."""
         return [*self.folders(), *_list_folders(self._framework.beneath)]
 
 

@@ -37,7 +37,7 @@ def _call_checked(
     *arguments: Any,
     **named: Any,
 ) -> Any:
-    """Call a function of an adapter, and check that it returns what its kind describes.
+    """Call a function of an adapter, and check the type of its result.
 
     An error of a training is a result. A table is read before anything is measured.
     """
@@ -170,7 +170,7 @@ class Train(Kind):
         raise self._make_unsupported("sources_of_chance")
 
     def transitions(self, request: TrainingRequest, environments: int) -> Transitions:
-        """Train, and return what the algorithm stored.
+        """Train, and return the stored transitions.
 
         On-policy algorithms give every rollout as their update got it; off-policy algorithms the
         rows of the replay buffer in the order of their writing.
@@ -241,7 +241,7 @@ class Call(Kind):
 
 
 class Read(Kind):
-    """Defaults, and what the framework calls its hyperparameters."""
+    """Defaults, and the framework's names of hyperparameters."""
 
     def defaults(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
         """Return the defaults: (algorithm, scope) -> hyperparameter -> value.

@@ -84,7 +84,9 @@ def report_arithmetic() -> dict[str, str]:
     numpy_features = dispatched._multiarray_umath
     reported = {
         "aten": torch.backends.cpu.get_cpu_capability(),
-        "numpy": _name_loops(numpy_features.__cpu_dispatch__, numpy_features.__cpu_features__),
+        "numpy": _name_widest_loops(
+            numpy_features.__cpu_dispatch__, numpy_features.__cpu_features__
+        ),
         "openblas": " and ".join(sorted(set(_openblas_kernels()))),
         "threads": str(torch.get_num_threads()),
     }
@@ -109,7 +111,7 @@ def explain_native(reported: Mapping[str, str]) -> str:
     return "; ".join(differences)
 
 
-def _name_loops(dispatched: Sequence[str], features: Mapping[str, bool]) -> str:
+def _name_widest_loops(dispatched: Sequence[str], features: Mapping[str, bool]) -> str:
     """Return the widest loops that NumPy chooses, as its releases from 2.4 on name them.
 
     Earlier ones name each instruction set alone.

@@ -203,7 +203,7 @@ def _bind_enum_members(
 
 
 def _bind_field_defaults(owner: type, defaults: Mapping[str, tuple[Any, Any]]) -> Iterator[Binding]:
-    """Yield what holds the defaults of fields: a dataclass, and those that inherit the fields.
+    """Yield what holds defaults of fields: a dataclass, and those that inherit the fields.
 
     Args:
         defaults: field -> what the statement of either version gives it.
@@ -394,7 +394,7 @@ def _locate_function(function: types.FunctionType) -> tuple[str, str, int]:
 
 
 def _present_value(owner: Any, name: str) -> Any:
-    """Return the present value of what has a binding."""
+    """Return the present value of a name in its owner."""
     if isinstance(owner, types.FunctionType):
         return getattr(owner, name)
     return vars(owner).get(name, _ABSENT)
@@ -530,7 +530,7 @@ def _compute_values(
 
 
 def _matches(present: Any, value: Any, same: bool = False) -> bool:
-    """Return whether a value is the present one, as far as it can be told.
+    """Return whether a value equals the present one, as far as that can be compared.
 
     Args:
         same: of what cannot be told, whether it is the same object; otherwise, of the same kind.

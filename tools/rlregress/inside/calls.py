@@ -151,7 +151,7 @@ class Capture:
     def _examine_in_child(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """Return what a copy of this process finds out in so much CPU time."""
+        """Examine a call in a copy of this process, within so much CPU time."""
         read, write = os.pipe()
         child = _fork()
         if not child:
@@ -259,7 +259,7 @@ _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERA
 
 
 def _is_new_call(frame: Any) -> bool:
-    """Return whether a frame is of a call that begins, and not of a generator that goes on."""
+    """Return whether a frame starts a call, and does not resume a generator."""
     code = frame.f_code
     if not code.co_flags & _RESUMED:
         # its variables need not be looked at, which would keep them
@@ -298,7 +298,7 @@ class Examiner:
     def __call__(
         self, function: _Function, frame: Any, seconds: float, paths: Collection[str]
     ) -> dict[str, Any]:
-        """Return what ``Call.examine`` finds out about the call that a frame begins."""
+        """Return the result of ``Call.examine`` for the call that a frame starts."""
         # only where something is captured
         from rlregress.inside import perturbed, repeat
 

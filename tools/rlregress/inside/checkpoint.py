@@ -204,7 +204,7 @@ class _Sealed:
 
 
 class Keeper:
-    """Writes checkpoints of a training when it is time, and when this process is told to stop.
+    """Writes checkpoints of a training when one is due, and on a signal to stop.
 
     A signal only sets a flag; the training reads it at the next whole step of its loop, by calling
     this. ``SIGUSR1`` asks for a checkpoint; those of ``STOPPING`` end the process after it.
@@ -215,7 +215,7 @@ class Keeper:
     """
 
     def __init__(self, path: Path, draft: Path, identity: Mapping[str, Any]) -> None:
-        """Take ``path`` and ``draft`` as ``write_checkpoint``, and what ``make_identity`` gives."""
+        """Take ``path`` and ``draft`` as ``write_checkpoint``; see ``make_identity``."""
         self._path, self._draft, self._identity = path, draft, identity
         self._signal: int | None = None
         self._requested = False

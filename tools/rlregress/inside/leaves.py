@@ -138,7 +138,7 @@ def _join_leaves(value: Any) -> str:
 
 
 def _is_named(value: Any) -> bool:
-    """Return whether a function or a class is what its module has under its name."""
+    """Return whether a module has this function or class under its own name."""
     holder: Any = sys.modules.get(value.__module__)
     for name in value.__qualname__.split("."):
         holder = getattr(holder, name, None)
@@ -243,14 +243,14 @@ def _list_closure(function: Any) -> list[tuple[str, Any]]:
 
 
 def _own_code(function: types.FunctionType) -> list[tuple[str, str]]:
-    """Return what a function does that has no name of its own; others are compared apart."""
+    """Describe the code of a nameless function; named ones are compared separately."""
     if _is_named(function):
         return []
     return [(".__code__", _describe_code(function.__code__, function.__doc__))]
 
 
 def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
-    """Return what code does, whatever its lines are and its docstring says."""
+    """Describe code without its line numbers and docstring."""
     constants = code.co_consts[code.co_consts[:1] == (docstring,) :]
     described_constants = [
         _describe_code(item) if isinstance(item, types.CodeType) else repr(item)
@@ -260,7 +260,7 @@ def _describe_code(code: types.CodeType, docstring: str | None = "") -> str:
 
 
 def _pickled_state(value: Any) -> Any:
-    """Return what an object written in C is pickled with: of an iterator what it goes over."""
+    """Return the pickled state of an object written in C: of an iterator what it goes over."""
     try:
         with warnings.catch_warnings():
             # of itertools it ends with Python 3.14
@@ -454,7 +454,7 @@ def _set_attribute(value: Any, name: str, part: Any) -> None:
 
 
 def replace_part(value: Any, label: str, part: Any) -> Any:
-    """Return the value with another part under a label; a tuple is made anew."""
+    """Return the value with another part under a label; a tuple is copied."""
     if label.startswith("."):
         _set_attribute(value, label[1:], part)
         return value

@@ -94,7 +94,7 @@ class _Sought:
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Note the name; whoever comes next finds the module."""
+        """Note the name; a later finder finds the module."""
         _sought.add(name)
 
 
@@ -245,7 +245,7 @@ def _file_of(frame: Any) -> str:
 
 @functools.cache
 def _reads_definition(code: CodeType, offset: int) -> bool:
-    """Return whether an instruction reads of a function's code only what its definition decides on.
+    """Return whether an instruction reads only attributes of code that its definition decides.
 
     A function that becomes a generator has another definition; see ``training_selection``.
     """

@@ -174,7 +174,7 @@ def _shares_words(old: str, new: str) -> bool:
 
 
 def _leaves_of_attribute(leaves: Described, attribute: str) -> dict[str, Any]:
-    """Return the leaves of an attribute by what leads to each from there, comparable by ==."""
+    """Return the leaves of an attribute by their path below it, comparable by ==."""
     below = {path[len(attribute) :]: leaf for path, leaf in leaves.items()
              if _is_below(path, [attribute])}  # fmt: skip
     return {

@@ -373,7 +373,7 @@ class Recorder:
         raise Stop
 
     def raise_if_stopped(self) -> None:
-        """Raise ``Stop`` again in a script that has caught it and goes on."""
+        """Raise ``Stop`` again in a script that caught it and continues."""
         # some loops count only the steps that succeed: they would never end
         if self._stopped and os.getpid() == self._process and self._catches < _MOST_CATCHES:
             self._catches += 1

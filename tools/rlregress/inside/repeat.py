@@ -198,7 +198,7 @@ class Call:
     def _try_perturbations(
         self, counts: dict[str, Any], seconds: float, end: float, known_paths: Collection[str]
     ) -> dict[str, Any]:
-        """Return what ``examine`` does.
+        """Try perturbations until time is over, and return the result of ``examine``.
 
         Raises:
             NotCompared, TooMany: the call cannot be compared.

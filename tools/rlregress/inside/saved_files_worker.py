@@ -86,7 +86,7 @@ def _list_versions(adapter: Adapter) -> dict[str, str]:
 
 
 class _Kinds:
-    """Loads kinds of files and notes what comes back."""
+    """Loads kinds of files and notes their loaded items."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -94,7 +94,7 @@ class _Kinds:
         self.kinds: dict[str, dict[str, Any]] = {}
 
     def add(self, algorithm: str, training: TrainingWithFiles, job: dict[str, Any]) -> None:
-        """Save and load the kinds of one training that the job asks for."""
+        """Save and load the requested kinds of one training."""
         trained: Any = None
         lost: dict[str, Any] = {}
         kinds = [kind for kind in training.kinds if _is_wanted(kind, job)]

@@ -134,7 +134,7 @@ def target_share(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 
 
 def exploration_noise(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
-    """Measure the units of exploration noise, and what keeps an action within its bounds.
+    """Measure the units of exploration noise, and how actions are kept within bounds.
 
     Bounds ``low`` and ``high``; the policy's last layer gives ``pre_tanh``. Exploration adds the
     constant noise[k] in the units in which the framework takes its noise. Observed, [2]: the first

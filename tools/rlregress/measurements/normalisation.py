@@ -16,7 +16,7 @@ Script = Mapping[str, Any]
 
 
 class Walked(NamedTuple):
-    """What an agent is given by environments that step side by side.
+    """Observations and rewards that an agent gets from environments side by side.
 
     Attributes:
         observations: [T + 1, environments], that of the reset first, and those of later resets in

@@ -145,14 +145,14 @@ class Details:
     absent: tuple[NotProbed, ...] = ()
 
     @property
-    def probed(self) -> int:
+    def probed_count(self) -> int:
         """Number of details that were probed on both versions."""
         return self.same + len(self.changed)
 
     @property
-    def all(self) -> int:
+    def total_count(self) -> int:
         """Number of details that at least one version has."""
-        return self.probed + len(self.not_probed)
+        return self.probed_count + len(self.not_probed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -725,7 +725,7 @@ class Upgrade:
 
     @property
     def not_checked(self) -> list[str]:
-        """Sentences on what no entry covers: no check exists, or the command excludes it.
+        """Sentences on subjects that no entry covers: no check exists, or the command excludes it.
 
         They are the same for every pair of versions, and so do not enter the verdict.
         """
@@ -757,8 +757,8 @@ class Upgrade:
         tallies = {"changed pieces": Tally(checked=checked.checked, all=checked.all)}
         details = [framework.details for framework in self.frameworks]
         tallies["details"] = Tally(
-            checked=sum(detail.probed for detail in details),
-            all=sum(detail.all for detail in details),
+            checked=sum(detail.probed_count for detail in details),
+            all=sum(detail.total_count for detail in details),
         )
         for name, kind in (("trainings", model.TRAINING), ("environments", model.ENVIRONMENT),
                            ("saved files", model.SAVED)):  # fmt: skip

@@ -125,7 +125,7 @@ class TrainingVariant:
     autoreset: str = ""
 
     def require_supported(self, framework: str, *supported: str) -> None:
-        """Raise Unsupported if anything else is asked for than what a framework offers."""
+        """Raise Unsupported if a variant is requested that a framework does not offer."""
         for spec in fields(self):
             if spec.name not in supported and getattr(self, spec.name) != spec.default:
                 raise Unsupported(f"{framework} has no {spec.name} of this kind")

@@ -46,7 +46,7 @@ _WAITED = 4
 
 
 class DoesNotEnd(BaseException):
-    """Ends a training that goes on for ever; no handler of a framework eats it."""
+    """Ends an endless training; no handler of a framework catches it."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class OptionTrainings:
     packages: Sequence[str]
 
     def __call__(self, make_env: Callable[..., Any], seed: int) -> Any:
-        """Yield trainings by name, each to be run before the next is asked for."""
+        """Yield trainings by name; run each before the next is requested."""
         captured = CapturedOptions(self.packages)
         for name, training in self.trainings.items():
             train = partial(_train_seeded, training, make_env, seed)
@@ -156,7 +156,7 @@ class CapturedOptions:
         self._captured: dict[int, CodeType] = {}
 
     def capture_during(self, run: Callable[[], Any]) -> Any:
-        """Return what a training returns, and capture options meanwhile."""
+        """Return the result of a training, and capture options during it."""
         sys.setprofile(self._trace_call)
         try:
             return run()

@@ -491,7 +491,7 @@ def _write_line(config: pytest.Config, line: str) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """Give a process of pytest-xdist what it shares with the others."""
+    """Pass shared values to a process of pytest-xdist."""
     node.workerinput["replays"] = node.config.stash[_REPLAYS]
 
 
@@ -534,7 +534,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach what a probe found; report a user error as its sentence, without a traceback.
+    """Attach the result of a probe; report a user error as its sentence, without a traceback.
 
     A test that needs a missing package of an extra is skipped. The reason names the command that
     installs it.

@@ -81,7 +81,7 @@ class JudgedSubject:
         return self.session.replay(cell)
 
     def diagnostics(self) -> dict[str, Verdict]:
-        """Return the verdicts on what the framework logs for the same cell or group, by name."""
+        """Return the verdicts on logged diagnostics of the same cell or group, by name."""
         all_verdicts = _judge_session(self.session.without_reproduced_cells)
         names = [quantity.named(self.name) for quantity in DIAGNOSTICS.values()]
         return {name: all_verdicts[name] for name in names if name in all_verdicts}
@@ -135,7 +135,7 @@ def is_empty(item: pytest.Item) -> bool:
 
 
 def judged_subject(item: pytest.Item) -> tuple[str, str] | None:
-    """Return what a test trains or judges: one of ``evidence.JUDGED``, and its name."""
+    """Return the subject that a test trains or judges: one of ``evidence.JUDGED``, and its name."""
     params = parameters(item)
     if "training" in params:
         return "cell", params["training"].job.cell.id

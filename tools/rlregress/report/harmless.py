@@ -1,4 +1,4 @@
-"""Escapes text from files for what shows it: terminals, Markdown, code hosts.
+"""Escapes text from files for its display: terminals, Markdown, code hosts.
 
 The text stays readable: an active character is written as its escape.
 """

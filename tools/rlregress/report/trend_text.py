@@ -30,7 +30,7 @@ def date_of_night(trend: Trend, night: int) -> str:
 
 
 def describe_shift(row: Row, shift: Shift) -> str:
-    """Return what happened to a level, in words; empty without numbers."""
+    """Describe the change of a level; empty without numbers."""
     if shift.share is None:
         return ""
     levels = f"{words.number(shift.before)} -> {words.number(shift.after)}"

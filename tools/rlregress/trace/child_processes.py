@@ -138,7 +138,7 @@ def run_command(
     folder: Path | str | None,
     until: float | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, and return what it prints.
+    """Run a command to its end, and return its output.
 
     Args:
         until: a time that may come before the deadline of the whole command.

@@ -162,7 +162,7 @@ def _keep_digests_only(event: Event) -> Event:
 
 
 def _select_compared(trace: Trace) -> list[Event]:
-    """Return the events that golden files are about, numbered anew."""
+    """Return the events that golden files hold, renumbered."""
     events = [event for event in trace.events if event.kind not in WRITTEN]
     return [replace(event, index=index) for index, event in enumerate(events)]
 
@@ -399,7 +399,7 @@ def _list_changed_sources(golden: Golden, trace: Trace) -> dict[str, list[str]]:
 
 
 def load(path: Path) -> Golden:
-    """Return what a golden file holds.
+    """Load a golden file.
 
     Raises:
         UserError: it is missing, damaged, edited, or of another schema.

@@ -353,7 +353,7 @@ def _split_common(
 
 
 def _find_output_divergence(old: Sequence[Event], new: Sequence[Event]) -> Divergence | None:
-    """Return a difference in what the library returns on one version only, such as an error."""
+    """Return a difference in a result that only one version returns, such as an error."""
     old_event, new_event = (next((e for e in events if e.is_answer), None) for events in (old, new))
     return (
         Divergence(kind="interface", part="", old=old_event, new=new_event, before=())

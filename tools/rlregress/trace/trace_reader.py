@@ -107,7 +107,7 @@ class _Elsewhere:
 
 @dataclass(frozen=True, kw_only=True)
 class _Header:
-    """The fields of the first line of a trace that are read, whoever recorded it."""
+    """The fields of the first line of a trace that are read."""
 
     __pydantic_config__ = ConfigDict(strict=True, extra="ignore")
 

@@ -101,7 +101,7 @@ class RunResult:
 
     @classmethod
     def from_record(cls, content: Mapping[str, Any]) -> RunResult:
-        """Return the run that a record holds, or what evidence keeps of one."""
+        """Return the run of a record, or of its summary in the evidence."""
         values = {
             spec.name: content[spec.name] for spec in fields(RunResult) if spec.name in content
         }

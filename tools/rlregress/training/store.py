@@ -305,7 +305,7 @@ class Store:
             return None
 
     def describe_damage(self, job: Job) -> str:
-        """Return what is wrong with the record of ``job``; empty if it is intact or absent."""
+        """Describe the damage of the record of ``job``; empty if it is intact or absent."""
         try:
             self._read_record(job)
         except UserError as error:

@@ -1,1 +1,1 @@
-"""Upgrades: what changed between two versions, where, and whether it matters."""
+"""Upgrades: the changes between two versions, their places, and their effects."""

@@ -39,12 +39,12 @@ class ExecutedCode:
     checks: Mapping[str, tuple[str, Culprits | None]] = field(default_factory=dict)
 
     def collect_header_values(self, key: str) -> dict[str, set[str]]:
-        """Return training -> what its new trace's header lists under a key."""
+        """Return training -> the entries of its new trace's header under a key."""
         return {name: set(trace.header.get(key, ())) for name, trace in self.traces[1].items()}
 
 
 def join_executed(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
-    """Return what several groups of trainings executed."""
+    """Join the executed code of several groups of trainings."""
     old, new = (
         {
             name: trace
@@ -97,7 +97,7 @@ class BothVersions:
         new: Mapping[str, Trace],
         all_culprits: Iterable[Culprits],
     ) -> list[PieceExecution]:
-        """Return the pieces of code, each with what came of its captured calls."""
+        """Return the pieces of code, each with the results of its captured calls."""
         until = self.options.until("calls")
         return direct_calls.repeat_calls(
             self.runtimes, executions, trainings, new, all_culprits, self.folders, until

@@ -374,7 +374,7 @@ def _compare_versions(
 def _start_probes(
     both: BothVersions, adapters: Sequence[Adapter], left_out: Sequence[Sequence[str]]
 ) -> list[Answers]:
-    """Begin to probe details on both versions; of each framework, what they will give."""
+    """Begin to probe details on both versions; return the future results of each framework."""
     options = both.options
     probed_details = [_select_details(names, options) for names in left_out]
     details_ = expected_stages.list_detail_stages(probed_details, options)
@@ -436,7 +436,7 @@ def _plan_comparisons(
 def _compare_frameworks(
     both: BothVersions, planned: Sequence[_Planned], files_of: Sequence[Adapter]
 ) -> Iterator[tuple[FrameworkResult, ExecutedCode]]:
-    """Yield the result of each framework, and what its trainings executed."""
+    """Yield the result of each framework, and the code that its trainings executed."""
     options = both.options
     adapters = [plan.own.adapter for plan in planned]
     following = [
@@ -470,7 +470,7 @@ def _compare_frameworks(
 def _load_files(
     both: BothVersions, framework_results: Sequence[FrameworkResult], files_of: Sequence[Adapter]
 ) -> list[FrameworkResult]:
-    """Return the frameworks with what came of their old files."""
+    """Return the frameworks with the results of loading their old files."""
     options = both.options
     progress.begin(expected_stages.FILES)
     tasks = [

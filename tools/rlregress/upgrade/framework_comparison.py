@@ -76,11 +76,12 @@ class FrameworkDifferences:
         """Return sentences on the answers of its probes."""
         details = self.details
         counts = (
-            f"{details.probed} of {details.all} details probed on both versions, "
+            f"{details.probed_count} of {details.total_count} details probed on both versions, "
             f"{len(details.changed)} differ; "
         )
         return [
-            f"{self.name}: {counts if details.all else ''}{len(self.defaults)} changed defaults",
+            f"{self.name}: {counts if details.total_count else ''}"
+            f"{len(self.defaults)} changed defaults",
             *early_answers.describe_probes(details.changed, self.defaults),
         ]
 
@@ -130,13 +131,13 @@ def find_unowned(adapters: Iterable[Adapter], inventory: Inventory) -> list[Chan
 def compare_framework(
     both: BothVersions, own: FrameworkDifferences, trainings: Sequence[Training], selects: bool
 ) -> tuple[FrameworkResult, ExecutedCode]:
-    """Return what probes and trainings of one framework show, and what its trainings executed.
+    """Compare one framework by probes and trainings; return the result and the executed code.
 
     Args:
         selects: record the old version only of trainings that execute something that differs.
     """
     if late := sum(detail.why == LATE for detail in own.details.not_probed):
-        note_cut(f"{late} of {own.details.all} details of {own.name}")
+        note_cut(f"{late} of {own.details.total_count} details of {own.name}")
     recorded = _record_and_compare(both, own, trainings, selects)
     old, new = recorded.traces
     searched = [training for training in recorded.traced if training.name not in recorded.stand_ins]

@@ -161,7 +161,7 @@ def _choose_representatives(
     traces: Traces,
     differing: Sequence[Changed],
 ) -> dict[str, str]:
-    """Return of each training that diverges the one that stands for it."""
+    """Return diverging training -> the training that represents it."""
     diverging = {
         name: comparison
         for name, comparison in once.items()

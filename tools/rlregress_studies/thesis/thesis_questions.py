@@ -273,7 +273,7 @@ def compare_with_tables(stored: Iterable[baseline_runs.Baseline]) -> tuple[Store
 
 
 def answer_questions() -> Study:
-    """Answer the three questions, and whether stored runs return what the thesis printed.
+    """Answer the three questions, and whether stored runs match the printed returns.
 
     Each question is a separate family, at level ``ALPHA``.
 

@@ -84,10 +84,10 @@ def test_loops_of_numpy_have_one_name_in_all_its_releases(dispatched, expected):
     """NumPy's names before and after 2.4 give one name; without wider loops it is portable."""
     features = dict.fromkeys(("X86_V3", *dispatched, "AVX2", "FMA3"), True)
     features["AVX512_ICL"] = False
-    assert arithmetic._name_loops(dispatched, features) == expected
+    assert arithmetic._name_widest_loops(dispatched, features) == expected
     disabled = features | dict.fromkeys(expected.split(), False)
-    assert arithmetic._name_loops(dispatched, disabled) == PORTABLE["numpy"]
-    assert arithmetic._name_loops(dispatched, disabled | {"FMA3": False}) == ""
+    assert arithmetic._name_widest_loops(dispatched, disabled) == PORTABLE["numpy"]
+    assert arithmetic._name_widest_loops(dispatched, disabled | {"FMA3": False}) == ""
 
 
 @pytest.mark.nightly

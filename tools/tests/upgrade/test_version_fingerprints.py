@@ -104,13 +104,13 @@ def test_details_that_neither_version_has_are_not_probed():
     )
     assert [d.scope for d in details.absent] == ["two"]
     assert [(d.scope, d.label, d.why) for d in details.not_probed] == [("three", "old", "absent")]
-    assert (details.probed, details.all) == (1, 2)
+    assert (details.probed_count, details.total_count) == (1, 2)
     details = version_fingerprints.compare_fingerprints(old, new)
     assert not details.absent
     assert [d.scope for d in details.not_probed] == ["three", "two"]
     # where nothing could be probed, nothing is the same
     details = version_fingerprints.compare_fingerprints(_print(x=gone), _print(x=gone))
-    assert (details.same, details.probed, details.all) == (0, 0, 1)
+    assert (details.same, details.probed_count, details.total_count) == (0, 0, 1)
 
 
 def test_details_of_other_versions_are_those_that_are_documented_of_none_of_these():

@@ -51,7 +51,7 @@ class CleanRL(Adapter):
 
     @property
     def _source(self) -> Source:
-        """The copy of the scripts that is asked: one that can be trained if none was chosen."""
+        """The copy of the scripts that is used: one that can be trained if none was chosen."""
         if self._bound is not None:
             return self._bound
         copies = _list_copies()
@@ -120,11 +120,11 @@ class ScriptCode(Code):
         return (folder / "cleanrl" / "ppo_continuous_action.py").is_file()
 
     def folders(self) -> Sequence[str]:
-        """Return the folders of the scripts, and of what they import beside them."""
+        """Return the folders of the scripts, and of modules that they import beside them."""
         return [str(folder) for folder in self._source.root.glob("cleanrl*") if folder.is_dir()]
 
     def copy_to_change(self, file: str, folder: Path) -> Mapping[str, str]:
-        """Lay a copy of the scripts, and of what they need beside them, into ``folder``."""
+        """Copy the scripts, and the modules beside them that they need, into ``folder``."""
         return {VARIABLE: str(self._source.copy_into(folder))}
 
 

@@ -301,7 +301,7 @@ class Script:
 
 
 def _list_bound_names(statement: ast.stmt) -> frozenset[str]:
-    """Return names that a statement of its own binds, not what stands in the lists inside it."""
+    """Return names that a statement binds itself, without those of statements inside it."""
     if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, *DEFINITIONS)):
         return statement_names.list_names(statement).binds
     return frozenset()

@@ -178,7 +178,7 @@ def find_network(algorithm: Any, name: str) -> nn.Module:
 
 
 def list_parameters(algorithm: Any) -> dict[str, torch.Tensor]:
-    """Return everything that is trained, and what normalises it, by name."""
+    """Return all trained parameters and normaliser statistics, by name."""
     if not MODELS:
         return dict(find_policy(algorithm).state_dict())
     named = (("actor", algorithm.actor), ("critic", algorithm.critic))

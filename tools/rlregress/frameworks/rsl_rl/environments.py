@@ -72,7 +72,7 @@ class Vectorised(VecEnv):
         return compat.make_observations(self.groups())
 
     def reset(self) -> Any:
-        """Begin all episodes anew."""
+        """Start new episodes in all environments."""
         self._observations = [environment.reset()[0] for environment in self.environments]
         return self.get_observations()
 

@@ -31,7 +31,7 @@ _OF_RUNNERS = {
 
 
 def parameter_names() -> dict[tuple[str, str], dict[str, str]]:
-    """Return (algorithm, scope) -> hyperparameter -> what sets it.
+    """Return (algorithm, scope) -> hyperparameter -> the setting of its value.
 
     Raises:
         Unprobed: PPO has no such keyword.

@@ -27,7 +27,7 @@ def _options(titles: str, *packages: str) -> OptionTrainings:
 
 
 def generated_calls() -> Mapping[str, TraceTraining]:
-    """Return title -> trainings with each option, and calls of what no training reaches."""
+    """Return title -> trainings with each option, and calls of code that no training executes."""
     parts = ("spaces", "numbers", "files", "layers", "distributions", "buffers")
     return {
         "ppo calls-options": _options("ppo normalised, ppo callbacks, ppo monitored, ppo gsde, "

@@ -227,7 +227,7 @@ def _model(saved: SavedAgent) -> FileKind:
 
 
 def _parameters_alone(saved: SavedAgent) -> FileKind:
-    """Return parameters of a file, set in an agent that was made anew."""
+    """Return the kind of files whose parameters are set in a new agent."""
 
     def load(make_env: Callable[..., Any], folder: str) -> Any:
         agent = _make_agent(saved, _environments(saved, make_env), seed=2)

@@ -109,7 +109,7 @@ def update_agent(algorithm_agent: Any) -> None:
 
 
 def make_epsilon_schedule(first: float, last: float, falls: float) -> Callable[[int, int], float]:
-    """Return a schedule of a user that falls linearly, or what skrl 1 makes of these numbers."""
+    """Return a linearly falling schedule, or the settings for it in skrl 1."""
 
     def schedule(timestep: int, timesteps: int) -> float:
         return first + (last - first) * min(timestep / falls, 1.0)
@@ -128,7 +128,7 @@ def act(algorithm_agent: Any, observations: Any) -> tuple[Any, ...]:
 def record_transition(
     algorithm_agent: Any, observations: Any, actions: Any, terminated: bool
 ) -> None:
-    """Hand an agent that trains what followed one action: the same observation, a reward of 0."""
+    """Pass a transition to an agent that trains: the same observation, a reward of 0."""
     flags = {name: torch.zeros(1, 1, dtype=torch.bool) for name in ("terminated", "truncated")}
     flags["terminated"] |= terminated
     step = {"actions": actions, "rewards": torch.zeros(1, 1), **flags, "infos": {}}
@@ -153,12 +153,12 @@ def make_gaussian_result(mean: Any, log_std: Any, states: Mapping[str, Any]) -> 
 
 
 def log_prob(acted: tuple[Any, ...]) -> Any:
-    """Return the log-probability in what the ``act`` of a model returned."""
+    """Return the log-probability from the result of a model's ``act``."""
     return acted[1] if FIRST else acted[1]["log_prob"]
 
 
 def read_mean(acted: tuple[Any, ...]) -> Any:
-    """Return the mean of the actions in what the ``act`` of a model returned."""
+    """Return the mean of the actions from the result of a model's ``act``."""
     return acted[-1]["mean_actions"]
 
 

@@ -39,7 +39,7 @@ class Memory(NamedTuple):
 
 
 class RecurrentLayers(nn.Module):
-    """Recurrent layers over steps, which begin anew behind the end of an episode."""
+    """Recurrent layers over steps; their state is reset after the end of an episode."""
 
     def __init__(self, inputs: int, memory: Memory) -> None:
         super().__init__()

@@ -31,7 +31,7 @@ def _select(titles: str) -> dict[str, TraceTraining]:
 
 
 def generated_calls() -> Mapping[str, TraceTraining]:
-    """Return title -> trainings with each option, and calls of what no training reaches."""
+    """Return title -> trainings with each option, and calls of code that no training executes."""
     return {
         "ppo calls-environments": _vary_options(short_trainings.environments(), "envs"),
         "ppo calls-transforms": _vary_options(short_trainings.transforms(), "envs.transforms"),

@@ -227,7 +227,7 @@ def estimate_next_values(loss: Any, batch: Any) -> torch.Tensor:
 
 
 def add_gaussian_noise(actor: Any, spec: Any, **options: Any) -> tuple[Any, Any]:
-    """Return a policy that explores around another, and what holds the noise."""
+    """Return a policy that explores around another, and the module with the noise."""
     if not is_absent(AdditiveGaussianModule):
         noise = construct(AdditiveGaussianModule, spec=spec, **options)
         return TensorDictSequential(actor, noise), noise

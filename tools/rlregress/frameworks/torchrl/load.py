@@ -72,7 +72,7 @@ def _loss(algorithm: str) -> Any:
 
 
 class _Learner:
-    """A loss with its optimizer and what its target networks follow by; a replay buffer.
+    """A loss with its optimizer and the updater of its target networks; a replay buffer.
 
     Args:
         seed: of its layers.
@@ -137,7 +137,7 @@ def _steps(count: int, **options: Any) -> Any:
 
 
 def _scored(count: int) -> Any:
-    """Return steps with what an old policy, its critic and an estimator wrote."""
+    """Return steps with the entries of an old policy, its critic and an estimator."""
     log_prob = -5.0 * torch.rand(count) - 1.0
     return _steps(
         count,
@@ -371,7 +371,7 @@ def _request(algorithm: str, make_env: Callable[..., Any], seed: int) -> Trainin
 
 
 class _SavedTrainer:
-    """A trainer, and the folder with what it wrote amid its training."""
+    """A trainer, and the folder with files that it wrote during its training."""
 
     def __init__(self, trainer: Any, loss: Any) -> None:
         self.trainer, self.loss = trainer, loss

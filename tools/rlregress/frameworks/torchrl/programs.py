@@ -156,7 +156,7 @@ def load_program(folder: str, name: str) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def _move_imports_first(text: str, path: str) -> CodeType:
-    """Return a program, with what its ``main`` imports imported beside it.
+    """Compile a program with the imports of its ``main`` moved to the top.
 
     So it can be watched in the same way as newer programs, which import before ``main``.
     """

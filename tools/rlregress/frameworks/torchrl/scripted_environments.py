@@ -23,7 +23,7 @@ def wrap_environment(environment: gymnasium.Env) -> GymWrapper:
 def register_environment(
     make: Callable[..., Any], id: str = REGISTERED, **options: Any
 ) -> Iterator[str]:
-    """Register what makes an environment, for a program that takes the id of one."""
+    """Register a maker of environments, for a program that takes an id."""
     gymnasium.register(id=id, entry_point=make, disable_env_checker=True, **options)
     try:
         yield id

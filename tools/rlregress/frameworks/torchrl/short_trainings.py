@@ -62,7 +62,7 @@ class _Trainers:
         return {"save_trainer_file": os.path.join(folder, "trainer")}
 
     def run(self) -> Any:
-        """Train, and go on with what the last file holds."""
+        """Train, and continue from the content of the last file."""
         with TemporaryDirectory(prefix="rlregress-") as folder:
             files = self.files(folder)
             first = self.trainer(save_trainer_interval=1, **files)
@@ -319,7 +319,7 @@ def algorithms() -> dict[str, TraceTraining]:
 
 
 def _rolled(environment: Any, seed: int) -> dict[str, Any]:
-    """Return several episodes, and what the environment says of itself."""
+    """Return several episodes, and the description of the environment."""
     environment.set_seed(seed)
     torch.manual_seed(seed)
     rolled = environment.rollout(_ROLLED, break_when_any_done=False)

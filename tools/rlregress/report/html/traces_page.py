@@ -69,7 +69,7 @@ def training_finding(
 
 
 def _describe_culprits(culprits: Culprits | None, details: Sequence[ChangedDetail]) -> list[str]:
-    """Return in words what makes a training diverge."""
+    """Describe the culprits that make a training diverge."""
     if culprits is None:
         return []
     sentences = []

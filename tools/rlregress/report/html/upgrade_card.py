@@ -226,7 +226,7 @@ def _describe_accepted(entries: Iterable[Entry]) -> list[str]:
 
 
 def _list_not_checked(entries: Iterable[Entry]) -> list[str]:
-    """Return what nothing executed and compared, what may matter most first."""
+    """List changes that nothing executed and compared, the most important first."""
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # code that ran in part is more likely to be used than code that never ran
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))

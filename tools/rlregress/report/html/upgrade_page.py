@@ -394,7 +394,7 @@ def _table(entries: Sequence[Entry]) -> Table:
 def _framework_sections(framework: FrameworkResult, name: str, command: str) -> list[Section]:
     key, title_suffix = re.sub(r"\W+", "-", framework.name), f" of {name}" if name else ""
     details = framework.details
-    probed = f"{len(details.changed)} of {details.probed} that were probed on both versions."
+    probed = f"{len(details.changed)} of {details.probed_count} that were probed on both versions."
     sections = [
         Section(f"not-asked-{key}", f"Not compared{title_suffix}", "",
                 _not_probed_parts(framework)),

@@ -55,7 +55,7 @@ def find_cells_of_other_versions(adapter: Adapter, *versions: str) -> set[tuple[
 
 
 def find_documented(adapter: Adapter, detail: ChangedDetail) -> list[str]:
-    """Return what the documentation says of a changed detail: since when, why, and where."""
+    """Return the documented variants of a changed detail: since when, why, and where."""
     sentences = []
     with contextlib.suppress(UserError):
         rows = [
@@ -127,7 +127,7 @@ def select_explaining_functions(
     changed: Sequence[Changed],
     executions: Sequence[PieceExecution],
 ) -> list[Changed]:
-    """Return the functions by which a report explains what differs.
+    """Return the functions by which a report explains differences.
 
     Args:
         details: the changed ones; ``changed``: the functions that may be below them.

@@ -1,1 +1,1 @@
-"""What differs between two versions, read from their files before anything runs."""
+"""Differences between two versions, read from their files before anything runs."""

@@ -463,7 +463,7 @@ def _choose_stripping(node: ast.AST) -> tuple[bool, bool]:
 
 
 def strip_words(child: ast.stmt) -> ast.AST | None:
-    """Copy a statement without what computes nothing; None: all of it computes nothing."""
+    """Copy a statement without parts that compute nothing; None: all of it computes nothing."""
     if isinstance(child, _PIECES):
         return None
     visited: ast.AST | None = _Doing().visit(_copy_node(child))
@@ -564,7 +564,7 @@ class _Own(ast.NodeTransformer):
 
 
 class _Saying(_Own):
-    """Leaves what computes or says something when it runs.
+    """Keeps code that computes something or reports something when it runs.
 
     Args:
         typed: annotations without a value count, too.
@@ -604,7 +604,7 @@ class _Saying(_Own):
 
 
 class _Doing(_Saying):
-    """Leaves what computes something."""
+    """Keeps code that computes something."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         """Drop docstrings and words to the user."""

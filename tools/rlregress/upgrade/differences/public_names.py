@@ -445,7 +445,7 @@ def _resolve_assignment(member: griffe.Object) -> griffe.Object:
 
 
 def _find_named_definition(value: str | griffe.Expr | None) -> griffe.Object | None:
-    """Return the definition in the package of what a value names."""
+    """Return the definition in the package that a value names."""
     if isinstance(value, griffe.ExprName) and isinstance(value.parent, griffe.Object):
         with suppress(*_UNRESOLVED):
             return _resolve_member(value.parent.modules_collection[value.canonical_path])
@@ -453,7 +453,7 @@ def _find_named_definition(value: str | griffe.Expr | None) -> griffe.Object | N
 
 
 def _resolve_member(member: griffe.Object | griffe.Alias) -> griffe.Object:
-    """Return the definition of a member; of what another package defines, an empty one."""
+    """Return the definition of a member; an empty one if another package defines it."""
     if isinstance(member, griffe.Object):
         return member
     try:
@@ -463,7 +463,7 @@ def _resolve_member(member: griffe.Object | griffe.Alias) -> griffe.Object:
 
 
 def _kind(definition: griffe.Object) -> str:
-    """Return what a caller takes an object for."""
+    """Return the kind of an object as a caller uses it."""
     if "property" in definition.labels:
         return "property"
     if isinstance(definition, griffe.Function):
@@ -736,7 +736,7 @@ def _read_dataclass_options(owner: griffe.Class) -> dict[str, str] | None:
 
 
 def _list_lineage(owner: griffe.Class) -> list[griffe.Class]:
-    """Return a class and what it inherits from in the package."""
+    """Return a class and its bases in the package."""
     try:
         return [owner, *owner.mro()]
     except ValueError:

@@ -18,7 +18,7 @@ from rlregress.upgrade.versions.declarations import ENTRY_POINTS, EXTRAS, PYTHON
 
 @dataclass(frozen=True, kw_only=True)
 class RequirementChange:
-    """One difference between what two versions declare.
+    """One difference between the declarations of two versions.
 
     Attributes:
         kind: "requirement", "python", "extra", "entry point" or "unread".

@@ -1,4 +1,4 @@
-"""Which trainings the old version has to repeat, by what the new version executed.
+"""Selects the trainings that the old version repeats, by the code that the new one executed.
 
 A training is fixed by its seeds, the machine and the code that it runs. Where everything beside the
 packages under test is the same for both versions, they can diverge only where something that
@@ -100,7 +100,7 @@ def _module_name(file: str) -> str:
 
 
 def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Difference:
-    """Return what differs, by how a training executes it.
+    """Return the differences, by how a training executes them.
 
     Args:
         pieces: of code that differ.
@@ -131,7 +131,7 @@ def find_difference(pieces: Sequence[Changed], files: Mapping[str, str]) -> Diff
 
 
 def _is_made_by_import(piece: Changed) -> bool:
-    """Return whether more differs than what a function does when it is called."""
+    """Return whether a difference has an effect before the function is called."""
     if piece.at_import:
         return piece.how != WORDING or _changes_messages(piece)
     if piece.old is None or piece.new is None or piece.was:
@@ -153,7 +153,7 @@ def _dump_definition(function: Function) -> list[str]:
 
 
 def _changes_messages(piece: Changed) -> bool:
-    """Return whether what it says when it runs differs, and not only docstrings and annotations."""
+    """Return whether messages differ, and not only docstrings and annotations."""
     return piece.old is None or piece.new is None or piece.old.spoken != piece.new.spoken
 
 

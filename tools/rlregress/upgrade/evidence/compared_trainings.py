@@ -48,7 +48,7 @@ class Training:
     job: Mapping[str, Any]
 
     def with_noted_packages(self, packages: Sequence[str]) -> Training:
-        """Return the training with a note of what it executes of further packages."""
+        """Return the training with its executed code of further packages noted."""
         return replace(self, job={**self.job, "moved": list(packages)}) if packages else self
 
     @property
@@ -400,7 +400,7 @@ def _describe_plain_end(trace: Trace) -> str:
 
 
 def _describe_seeding(old: Trace, new: Trace) -> list[str]:
-    """Describe in words what the tracer seeded on either version."""
+    """Describe the generators that the tracer seeded on either version."""
     old_lines, new_lines = describe_seeding(old), describe_seeding(new)
     if old_lines == new_lines:
         return old_lines

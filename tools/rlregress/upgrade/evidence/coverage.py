@@ -130,7 +130,7 @@ class Users:
 
 @cache
 def read_users(folders: tuple[str, ...]) -> Users:
-    """Return what finds the users of names in packages; read once in a process."""
+    """Return a finder of the users of names in packages; read once in a process."""
     return Users(folders)
 
 

@@ -188,7 +188,7 @@ def compare_fingerprints(
 
 
 def make_changed_detail(key: Key, old: Answer, new: Answer) -> ChangedDetail:
-    """Return a detail that differs, with what the catalogue says of it."""
+    """Return a detail that differs, with its entry of the catalogue."""
     detail = registry.get(key[0])
     meanings = {name: variant.meaning for name, variant in detail.variants.items()}
     return ChangedDetail(

@@ -1,1 +1,1 @@
-"""Entries of an upgrade, and what a reviewer accepts of them."""
+"""Entries of an upgrade, and those that a reviewer accepts."""

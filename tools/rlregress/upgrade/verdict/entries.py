@@ -313,7 +313,7 @@ def _state_of_saved_file(file: LoadedFile) -> tuple[str, str]:
 def collect_evidence(
     checks: Iterable[Entry], culprits_by_training: Mapping[str, Culprits]
 ) -> Mapping[str, tuple[str, Culprits | None]]:
-    """Return name of a training or a detail -> its state, and what makes it differ."""
+    """Return name of a training or a detail -> its state, and its culprits."""
     return {
         check.name: (check.state, culprits_by_training.get(check.name))
         for check in checks

@@ -14,7 +14,7 @@ from rlregress.upgrade.upgrade_options import Options
 def describe_unchecked(
     adapter: Adapter, options: Options, left_out: Sequence[str], trainings: Iterable[str]
 ) -> Iterator[str]:
-    """Return sentences on what is not checked, one for each kind.
+    """Describe unchecked subjects, one sentence for each kind.
 
     Args:
         left_out: families of details that were not probed.

@@ -112,7 +112,7 @@ def _choose_older_versions(old: Resolved, new: Resolved) -> dict[str, str]:
 def _share_packages(
     problems: Mapping[str, Problem], resolved: dict[str, Resolved]
 ) -> dict[str, Resolved]:
-    """Give each version what only the other needs, and a note of packages that still differ."""
+    """Give each version the packages that only the other needs, and note remaining differences."""
     old, new = resolved.values()
     pins = [pin for problem in problems.values() for pin in problem.pins]
     users = version_resolution.versions_by_name(pins).keys()

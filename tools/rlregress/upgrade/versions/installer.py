@@ -1,4 +1,4 @@
-"""uv, which resolves and installs: how it is called, and what it means when it cannot.
+"""Calls uv, which resolves and installs packages, and explains its failures.
 
 What it unpacks it keeps once and links from there: a second version with the same package costs
 neither a download nor disk.
@@ -33,7 +33,7 @@ class Unreachable(UserError):
 
 
 class Unreadable(UserError):
-    """The metadata of a package is not what the format allows.
+    """The metadata of a package breaks its format.
 
     Attributes:
         row: the package, as ``name==version``.

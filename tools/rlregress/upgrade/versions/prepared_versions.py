@@ -332,7 +332,7 @@ def _describe_undeclared(tree: Path, root: Path) -> tuple[str, ...]:
 def _make_tree_metadata(
     adapter: Adapter, tree: Path, root: Path, say: cached_folders.Say
 ) -> tuple[list[str], tuple[str, ...]]:
-    """Return folders with metadata of packages in a tree without any, and what they cannot state.
+    """Return folders with metadata of packages in a tree without any, and the missing fields.
 
     A clone is a package all the same. Everything that asks for its version, itself included, then
     gets that of its files; where these state none, that of the installed package it is a copy of.

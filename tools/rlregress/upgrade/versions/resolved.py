@@ -76,7 +76,7 @@ def resolve_versions(
     adapters: Sequence[Adapter],
     say: cached_folders.Say,
 ) -> tuple[ResolvedVersion, ResolvedVersion]:
-    """Return both requested versions with the versions of what they pin and need.
+    """Return both requested versions with the versions of pinned and needed packages.
 
     Raises:
         UserError: a version that does not exist, or no network.

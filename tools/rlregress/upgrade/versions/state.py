@@ -107,7 +107,7 @@ def own_digest(*packages: str) -> str:
 
 
 def tests_digest() -> str:
-    """Return the digest of that code and of the behaviour tests, which may detect what none did."""
+    """Return the digest of that code and of the behaviour tests."""
     digest = hashlib.sha256(own_digest().encode())
     folder = suite.root() / "tests_behavior"
     for path in sorted(folder.rglob("*.py")):

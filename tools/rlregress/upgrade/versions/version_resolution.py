@@ -142,7 +142,7 @@ def versions_by_name(rows: Iterable[str]) -> dict[str, str]:
 
 
 def needs_another_torch(version: RequestedVersion) -> bool:
-    """Return whether a version cannot stand on what is installed, as it asks for another torch."""
+    """Return whether a version needs another torch than the installed one."""
     return any(name_of(row) == "torch" and not installed.holds(row) for row in version.requirements)
 
 

@@ -121,7 +121,7 @@ def find_mended_wheel(row: str, python: str = "") -> Path:
 
 
 def _mend_wheel(wheel: Path) -> None:
-    """Rewrite what a wheel requires so that everyone can read it."""
+    """Rewrite the requirements of a wheel in a readable form."""
     name, version, _, _ = parse_wheel_filename(wheel.name)
     with zipfile.ZipFile(wheel) as old:
         content = {info: old.read(info) for info in old.infolist()}

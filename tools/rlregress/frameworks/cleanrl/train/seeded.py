@@ -22,7 +22,7 @@ from rlregress.probing.seeded_training import SeededTraining, as_arrays
 
 
 class _Reseeded(gymnasium.Wrapper):
-    """Is reset with a seed of its own, whatever seed it is asked to take."""
+    """An environment that is reset with its own seed, whatever seed the caller passes."""
 
     def __init__(self, environment: Any, seed: int) -> None:
         super().__init__(environment)

@@ -164,7 +164,7 @@ def _make_normaliser(wrapper: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tensor]:
-    """Return observations of the bare environment -> what the script's network gets of them.
+    """Return a function: observations of the bare environment -> inputs of the script's network.
 
     The script's own wrappers, in their order, with the statistics as they are now.
     """
@@ -187,7 +187,7 @@ def make_observation_map(environment: Any) -> Callable[[np.ndarray], torch.Tenso
 
 
 def _make_action_map(environment: Any) -> Callable[[np.ndarray], np.ndarray]:
-    """Return actions of the script's network -> what the bare environment gets of them."""
+    """Return a function: actions of the script's network -> actions of the bare environment."""
     changes = [w for w in list_wrappers(environment) if isinstance(w, gymnasium.ActionWrapper)]
 
     def act(actions: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ def _train(
     rates: Mapping[str, Any] = {},
     **curiosity: Any,
 ) -> AgentTraining:
-    """Train one rollout and update, where both networks output what the inputs name.
+    """Train one rollout and update, with both networks' outputs given by the inputs.
 
     Args:
         look: called with the algorithm before each step of the predictor's optimiser.

@@ -1,4 +1,4 @@
-"""Probes of PPO's loop, and of what changes over a training: its own runner and ``update``."""
+"""Probes of PPO's loop, and of changes during a training: its own runner and ``update``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes of what an update reports."""
+"""Probes of the losses that an update reports."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def _list_reasons(settings: Mapping[str, Any], rows: int) -> list[str]:
 
 
 def make_configuration(hyperparameters: Mapping[str, Any], environments: int) -> dict[str, Any]:
-    """Return the configuration of a runner; UserError for what it cannot be set to."""
+    """Return the configuration of a runner; UserError for settings that it lacks."""
     remaining, reasons = drop_fixed(_FIXED, "ppo", hyperparameters)
     remaining.setdefault("learning_rate_schedule", "fixed")
     rows = remaining.get("rollout_steps", 1) * environments
@@ -168,7 +168,7 @@ def make_policy(runner: Any) -> Policy:
 
 
 def _note_checkpoints(runner: Any, request: TrainingRequest) -> dict[str, list[float]]:
-    """Pass the checkpoints after updates; returns the list that fills with what updates return."""
+    """Pass the checkpoints after updates; return the list that collects results of updates."""
     algorithm, update = runner.alg, runner.alg.update
     rows = algorithm.storage.num_transitions_per_env * runner.env.num_envs
     passing = Passing(request.checkpoints)

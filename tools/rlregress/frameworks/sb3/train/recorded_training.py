@@ -207,7 +207,7 @@ def show_rates(session: Session) -> None:
 
 
 def learn(session: Session, reset: bool = False) -> None:
-    """Learn a second time, with steps that count on, or anew."""
+    """Learn a second time, with steps that continue to count, or start again."""
     session.model.learn(session.steps // 2, reset_num_timesteps=reset)
 
 
@@ -228,7 +228,7 @@ def save_load(
     rows_from_elsewhere: bool = False,
     **options: Any,
 ) -> None:
-    """Save agent, buffer and statistics, load and train on what comes back.
+    """Save agent, buffer and statistics, load them, and continue the training.
 
     Args:
         compiled: what is saved stands in a module as ``torch.compile`` makes one.

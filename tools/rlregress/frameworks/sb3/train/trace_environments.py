@@ -43,7 +43,7 @@ def make_by_name(makers: Makers) -> Any:
 
 
 def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
-    """Return what wraps environments side by side in a class of the library's."""
+    """Return a function that wraps environments side by side in a class of the library's."""
 
     def wrap(environment: Any) -> Any:
         wrapper = find_in_library("common.vec_env", name)
@@ -67,7 +67,7 @@ def atari(environment: Any, **options: Any) -> Any:
 
 @dataclass(frozen=True)
 class Environments:
-    """Environments side by side, and what a training puts around them.
+    """Environments side by side, and the wrappers of a training around them.
 
     Attributes:
         actions, observations: spaces, as ``rlregress.probing.toys.Ends`` takes them.

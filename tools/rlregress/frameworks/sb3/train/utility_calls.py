@@ -135,7 +135,7 @@ def improvement_callback(session: Session) -> Any:
 
 
 def exchange_parameters(session: Session) -> None:
-    """Load parameters from a file, and of the policy alone; the agent acts with them."""
+    """Load all parameters from a file, then those of the policy alone, and act with both."""
     model, path = session.model, session.path("parameters")
     model.save(path)
     halved = {name: 0.5 * value for name, value in model.get_parameters()["policy"].items()}

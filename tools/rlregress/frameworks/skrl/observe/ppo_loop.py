@@ -59,7 +59,7 @@ def _train(settings: loop.Settings) -> AgentTraining:
 
 
 def _adaptive(divergences: list[float]) -> Any:
-    """skrl's schedule by divergence, which keeps those that it is told."""
+    """Make skrl's schedule by divergence, which keeps the divergences that it gets."""
     try:
         KLAdaptiveLR(Training("ppo").optimizers["policy"])
     except TypeError as error:

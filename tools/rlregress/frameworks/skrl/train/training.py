@@ -293,7 +293,7 @@ def call_after_steps(agent: Any, look: Callable[[int], None]) -> None:
 
 
 def _watch_training(training: Training, request: TrainingRequest) -> dict[str, list[float]]:
-    """Call ``on_checkpoint`` behind the steps of the trainer; returns what skrl tracks."""
+    """Call ``on_checkpoint`` after steps of the trainer; return tracked diagnostics."""
     agent, scale = training.agent, -request.hyperparameters.get("entropy_coefficient", 0.0)
     tracked = dict(_TRACKED.get(request.algorithm, {}))
     # without an entropy in its loss PPO tracks none

@@ -1,4 +1,4 @@
-"""Probes of what changes over a training with PPO, where no measurement of ``ppo_loop`` fits."""
+"""Probes of changes during a training with PPO that no measurement of ``ppo_loop`` fits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probes of what TorchRL's trainers store, clip and log."""
+"""Probes of numbers that TorchRL's trainers store, clip and log."""
 
 from __future__ import annotations
 

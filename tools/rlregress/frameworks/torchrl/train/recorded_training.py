@@ -61,7 +61,7 @@ def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> Tr
 
 
 def sum_of_losses(losses: Any) -> Any:
-    """Return the sum of what a loss returns as losses."""
+    """Return the sum of the losses that a loss module returns."""
     values = [value for key, value in losses.items() if str(key).startswith("loss")]
     return sum(value.sum() if value.ndim else value for value in values)
 

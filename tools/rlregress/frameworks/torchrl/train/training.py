@@ -488,7 +488,7 @@ class _AfterBatch:
 
 
 def use_single_precision(environment):
-    """Return the environment with float32 observations, which is what the networks take."""
+    """Return the environment with float32 observations, as the networks take them."""
     if environment.observation_spec["observation"].dtype is not torch.float64:
         return environment
     return TransformedEnv(environment, DoubleToFloat(in_keys=["observation"]))

@@ -24,7 +24,7 @@ _SCRIPT = "ddpg_continuous_action"
 
 
 class Driver:
-    """A script that is run anew for each request (see ``driven_agents.ContinuousAgent``)."""
+    """A script that runs again for each request (see ``driven_agents.ContinuousAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings

@@ -25,7 +25,7 @@ _SCRIPT = "dqn"
 
 
 class Driver:
-    """A script that is run anew for each request (see ``driven_agents.DiscreteAgent``)."""
+    """A script that runs again for each request (see ``driven_agents.DiscreteAgent``)."""
 
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source, self._settings = source, settings

@@ -52,7 +52,7 @@ Prepare = Callable[[Any], Any]
 
 
 class Driver:
-    """A script that is run anew for each request (see ``twin_agents.TwinDriver``)."""
+    """A script that runs again for each request (see ``twin_agents.TwinDriver``)."""
 
     shares_rate = False
 
@@ -418,7 +418,7 @@ def _call_network(module: Any, *inputs: torch.Tensor) -> Any:
 
 
 def _sample_action(policy: Any, observations: torch.Tensor) -> Any:
-    """Return (action, log-probability, mean) of a policy, whether or not it is told the device."""
+    """Return (action, log-probability, mean) of a policy, with the device if it takes one."""
     takes_device = policy.get_action.__code__.co_argcount > 2
     return policy.get_action(observations, CPU) if takes_device else policy.get_action(observations)
 

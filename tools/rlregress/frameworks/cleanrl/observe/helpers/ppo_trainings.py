@@ -125,7 +125,7 @@ def train(
     at_end: Callable[[ScriptRun, int], None] | None = None,
     **flags: Any,
 ) -> ScriptTraining:
-    """Run the script; one epoch in one environment if not told otherwise.
+    """Run the script; by default one epoch in one environment.
 
     Args:
         at_end: called with the run and the number of the rollout when its last step is done, before

@@ -94,7 +94,7 @@ def feed_storage(storage: Any, **numbers: Any) -> None:
 
 
 def keep_still(storage: Any) -> None:
-    """Let a storage hold what moves nothing: advantages of 0, and values as returns."""
+    """Fill a storage so that updates move nothing: advantages of 0, and values as returns."""
     feed_storage(storage, advantages=0.0, returns=storage.values.numpy())
 
 
@@ -204,7 +204,7 @@ def train(
     prepare: Callable[[Any], None] | None = None,
     **algorithm: Any,
 ) -> AgentTraining:
-    """Train for ``rollouts``; one epoch of one minibatch at a fixed rate if not told otherwise.
+    """Train for ``rollouts``; by default one epoch of one minibatch at a fixed rate.
 
     Args:
         steps: of a rollout, in each environment.

@@ -1,4 +1,4 @@
-"""Agents with networks that say what a probe wants them to say."""
+"""Agents with networks whose outputs a probe fixes."""
 
 from __future__ import annotations
 

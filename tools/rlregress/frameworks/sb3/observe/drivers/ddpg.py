@@ -60,7 +60,7 @@ class Driver:
         return values, policy
 
     def networks(self) -> tuple[int, int]:
-        """Return the parameters of the critic and of its target."""
+        """Count the networks of the critic and of its target."""
         return len(self._agent.critic.q_networks), len(self._agent.critic_target.q_networks)
 
     def losses(self, online: float, target: float) -> tuple[float, float]:

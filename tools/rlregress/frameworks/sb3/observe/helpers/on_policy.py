@@ -95,5 +95,5 @@ def list_probes_of_class(*families: Any) -> dict[str, Callable[..., np.ndarray]]
 def make_probe(
     measure: Callable[..., np.ndarray], act: Callable[..., Any]
 ) -> Callable[..., np.ndarray]:
-    """Return a measurement as a probe that is first given a class, with which ``act`` is asked."""
+    """Return a measurement as a probe that takes a class first, whose agents act by ``act``."""
     return lambda kind, inputs: measure(partial(act, kind), inputs)

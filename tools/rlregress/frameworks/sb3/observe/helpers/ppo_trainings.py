@@ -85,7 +85,7 @@ def train(
     prepare: Callable[[Any], None] | None = None,
     **arguments: Any,
 ) -> AgentTraining:
-    """Train for ``total_steps``; one epoch if not told otherwise.
+    """Train for ``total_steps``; by default one epoch.
 
     Args:
         change: called with each full rollout buffer before it is used.

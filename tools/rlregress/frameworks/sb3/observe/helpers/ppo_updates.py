@@ -51,7 +51,7 @@ def fill(
 
 
 def make(kind: OnPolicy, n: int, **arguments: Any) -> Any:
-    """Return an agent whose rollout has n samples, in one minibatch if not told otherwise."""
+    """Return an agent whose rollout has n samples, by default in one minibatch."""
     arguments.setdefault("batch_size", n)
     return kind.make_once(
         kind.environment(), n_steps=n, learning_rate=constant_agents.FROZEN, **arguments

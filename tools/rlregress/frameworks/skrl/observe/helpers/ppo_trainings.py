@@ -65,7 +65,7 @@ def train(
     prepare: Callable[[Training], Any] = lambda training: None,
     **settings: Any,
 ) -> AgentTraining:
-    """Train for ``steps`` steps of all environments; one epoch of one minibatch if nothing is said.
+    """Train for ``steps`` steps of all environments; by default one epoch of one minibatch.
 
     Args:
         rollouts: steps of each rollout.

@@ -47,7 +47,7 @@ _NOTHING: Callable[..., None] = lambda *_: None  # noqa: E731
 
 
 class Driver:
-    """A program that is run anew for each request (see ``twin_agents.TwinDriver``).
+    """A program that runs again for each request (see ``twin_agents.TwinDriver``).
 
     Args:
         family: "sac" or "td3".

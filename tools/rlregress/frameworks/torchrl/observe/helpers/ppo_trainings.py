@@ -50,7 +50,7 @@ class LossTraining(RecordedTraining):
     rollouts: list[Any] = field(default_factory=list)
 
     def watch_loss(self, loss: Any, change: Change | None) -> None:
-        """Note what goes through a loss module, after ``change``."""
+        """Note the batches that go through a loss module, after ``change``."""
 
         def before(module: Any, arguments: Any) -> None:
             if change is not None:
