@@ -52,7 +52,7 @@ def trace_with_mutants(
     installed = current_runtime("installed")
     with (
         TemporaryDirectory(prefix="rlregress-faults-") as folder,
-        Runtimes((installed, installed), (Path(folder), Path(folder)), workers, say) as runtimes,
+        Runtimes((installed, installed), (Path(folder), Path(folder)), workers) as runtimes,
     ):
         trainings = {
             training.name: training for training in compared_trainings.list_trainings(adapter)

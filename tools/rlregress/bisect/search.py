@@ -391,24 +391,25 @@ def search_releases(
             )
 
         needed = bisection.find_smallest_set(differing, answer_with_new)
-        other_pins = {**old, **{name: new[name] for name in needed}}
+        pins = {**old, **{name: new[name] for name in needed}}
         steps: list[ChangedAt] = []
         count = 0
         for package in needed:
             dates = versions.dates_by_release(package)
             releases = versions.releases(package, old[package], new[package], dates, python)
-            row = [make_candidate({**other_pins, package: release}) for release in releases]
+            row = [make_candidate({**pins, package: release}) for release in releases]
             count += len(row)
             _expect_checks(0, len(row))
-            if not search.measure_ends(
+            if search.measure_ends(
                 row[0] if search.value(row[0]) else make_candidate(old), row[-1]
             ):
-                continue
-            for step in _find_steps(search, row, finds_all):
-                steps.append(_add_dates(_explain_step(search, row, step, releases, package), dates))
-            if steps and not finds_all:
-                # the next package is searched beside the release that was found of this one
-                other_pins[package] = steps[-1].new
+                for step in _find_steps(search, row, finds_all):
+                    steps.append(
+                        _add_dates(_explain_step(search, row, step, releases, package), dates)
+                    )
+                if steps and not finds_all:
+                    # the next package is searched beside the release that was found of this one
+                    pins[package] = steps[-1].new
         return _finish_result(search, replace(result, steps=tuple(steps), together=needed), count)
 
 
@@ -501,14 +502,7 @@ def search_commits(
     if old == new:
         raise UserError(f"'{ends[0]}' and '{ends[1]}' are the same commit, {old[:10]}")
     with _start_search(symptom, adapters, say) as search:
-
-        def candidate(name: str) -> Candidate:
-            def request_commit() -> RequestedVersion:
-                tree = revisions.checkout(repository, name, search.own)
-                return RequestedVersion(name[:10], tuple(pins), tree=tree, python=python)
-
-            return Candidate(name[:10], request_commit)
-
+        candidate = partial(_commit, search, repository, pins, python)
         count, merged = 0, ""
         result: Bisected | None = None
         while True:
@@ -544,6 +538,18 @@ def search_commits(
         )
         change = replace(change, old=old_name, new=new_name, date=date, merged=merged)
         return _finish_result(search, replace(result, steps=(change,)), count)
+
+
+def _commit(
+    search: Search, repository: Path, pins: Sequence[str], python: str, name: str
+) -> Candidate:
+    """Return a commit, which is written to a folder of the search when it is checked."""
+
+    def request() -> RequestedVersion:
+        tree = revisions.checkout(repository, name, search.own)
+        return RequestedVersion(name[:10], tuple(pins), tree=tree, python=python)
+
+    return Candidate(name[:10], request)
 
 
 def _find_first_step(

@@ -1,17 +1,19 @@
-"""Record many trainings of one framework: ``python -m rlregress.inside.batch [JOBS]``.
+"""Run many trainings of one framework: ``python -m rlregress.inside.batch [JOBS]``.
 
 Everything is imported once, then each training runs in a separate child process. Runs inside
 foreign and old environments: Python 3.10 syntax.
 
 Without a file, each line of its input names one: what was imported is still there. The file holds
-``jobs``, each as for ``inside.trace_worker``, with ``name``. After each a line is
-printed, "<name>\\t<status>\\t <seconds>". If it has no trace, ``<output>.error`` has its messages.
+``jobs``, each as for ``inside.trace_worker``, with ``name``; ``folder``, the working directory of
+those of a file that its input names; and ``calls`` if calls are captured instead of traces, see
+``inside.calls``. After each job a line is printed, "<name>\\t<status>\\t <seconds>". If it has no
+trace, ``<output>.error`` has its messages.
 """
 
 from __future__ import annotations
 
-import contextlib
 import faulthandler
+import functools
 import gc
 import json
 import os
@@ -26,7 +28,7 @@ from typing import Any
 from rlregress import source
 from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
 
-#: seconds after which a training is ended.
+#: seconds after which a training is ended, unless it is a script.
 PATIENCE = 300
 
 
@@ -45,10 +47,7 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     try:
         folders = tuple(adapter.code.folders())
         other_folders = trace_worker.find_package_folders(job.get("moved", []))
-        with contextlib.ExitStack() as stack:
-            if job.get("imports"):
-                places = events.Places([*folders, *other_folders])
-                stack.enter_context(lines.note_imports(places))
+        with lines.note_imports(events.Places([*folders, *other_folders])):
             # every recorder reads all adapters, which are imported here once
             recorder.list_methods_of_adapters()
             adapter.trace_trainings()
@@ -68,7 +67,7 @@ def import_shared_modules(job: dict[str, Any]) -> None:
 
 def _run_child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
-    signal.alarm(job.get("patience", PATIENCE))
+    signal.alarm(job.get("patience", 0 if job.get("script") else PATIENCE))
     # the input is of the parent
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # both can be read again: printed lines are compared
@@ -90,24 +89,29 @@ def _run_child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> No
 
 
 def main(arguments: list[str]) -> int:
-    """Record the jobs of each file; return 0 when all were tried."""
+    """Do the jobs of each file; return 0 when all were tried."""
     for number, path in enumerate(arguments or map(str.rstrip, sys.stdin)):
         with open(path, encoding="utf-8") as file:
-            jobs = json.load(file)["jobs"]
+            request = json.load(file)
+        jobs = request["jobs"]
         if not arguments:
-            # what trainings write into the working directory goes with their file
-            os.chdir(os.path.dirname(path))
+            os.chdir(request["folder"])
         if jobs and jobs[0].get("script"):
             # each child imports what the script does
             recorder.list_methods_of_adapters()
         elif jobs and not number:
             import_shared_modules(jobs[0])
-        fork_trainings(jobs, trace_worker.record_job)
+        work: Callable[[dict[str, Any]], Any] = trace_worker.record_job
+        if "calls" in request:
+            from rlregress.inside import calls
+
+            work = functools.partial(calls.record, request["calls"])
+        fork_trainings(jobs, work)
     return 0
 
 
-def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], Any]) -> int:
-    """Do the work of each training in a separate child; return 0 when all were tried."""
+def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], Any]) -> None:
+    """Do the work of each training in a separate child."""
     for job in jobs:
         start = time.perf_counter()
         sys.stdout.flush()
@@ -125,7 +129,6 @@ def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], 
                 late = f" after {job.get('patience', PATIENCE)} s" if name == "SIGALRM" else ""
                 file.write(f"\nthe process was ended by {name}{late}\n")
         print(f"{job['name']}\t{status}\t{time.perf_counter() - start:.2f}", flush=True)
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Call changed functions directly, with both versions of their code: ``-m ...calls JOBS``.
+"""Call changed functions directly, with both versions of their code.
 
 While a training runs the new code, some calls of each changed function are captured. A child of the
 process repeats each with the old and the new code; the training goes on as if nothing had happened.
@@ -6,8 +6,8 @@ process repeats each with the old and the new code; the training goes on as if n
 Runs inside foreign and old environments: standard library, NumPy, torch, gymnasium and what is
 traced only, Python 3.10 syntax.
 
-The file holds ``jobs`` as for ``inside.batch``, each with ``functions``, file below its root and
-qualified name of each that is captured; ``folders`` of the code; ``changes`` as of
+``inside.batch`` does the jobs, each with ``functions``, file below its root and qualified name of
+each that is captured. What they share holds ``folders`` of the code; ``changes`` as of
 ``inside.swap``; ``uses``, for a function the pieces of code, each with ``file``, ``name`` and the
 old ``text`` of the file, that give names which it reads another value when they are imported;
 and ``seconds`` of CPU time for the first call of each. The answer of a training is a JSON file: a
@@ -37,15 +37,7 @@ from typing import Any
 import torch
 
 from rlregress import source
-from rlregress.inside import (
-    batch,
-    bindings,
-    events,
-    leaves,
-    swap,
-    trace_worker,
-    written_by_calls,
-)
+from rlregress.inside import bindings, events, leaves, swap, trace_worker, written_by_calls
 from rlregress.inside.copies import NoCopy
 from rlregress.inside.handed_locals import NamesRead, find_names_read
 from rlregress.inside.methods import Defaults, Misfit
@@ -560,18 +552,18 @@ def _sets_outer_variables(code: types.CodeType) -> bool:
     )
 
 
-def _train_and_capture(job: dict[str, Any], request: dict[str, Any]) -> None:
-    """Train as under a recorder, with calls captured."""
+def record(shared: dict[str, Any], job: dict[str, Any]) -> None:
+    """Train as under a recorder, with calls captured, and write what came of them."""
     trace_worker.prepare_imports(job)
-    roots = [*request["folders"], *trace_worker.find_package_folders(job.get("packages", []))]
+    roots = [*shared["folders"], *trace_worker.find_package_folders(job.get("packages", []))]
     roots += [os.path.abspath(job["script"])] if job.get("script") else []
     places = events.Places(roots)
     mutant = job.get("mutant")
-    uses = {(use["file"], use["name"]): use["pieces"] for use in request.get("uses", ())}
-    changes = [mutant] if mutant else request["changes"]
+    uses = {(use["file"], use["name"]): use["pieces"] for use in shared.get("uses", ())}
+    changes = [mutant] if mutant else shared["changes"]
     examiner = Examiner(changes, uses, roots, bool(mutant))
     functions = [(file, name) for file, name in job["functions"]]
-    capture = Capture(places, functions, examiner, request["seconds"])
+    capture = Capture(places, functions, examiner, shared["seconds"])
     recorder, ended = Recorder(places, int(job.get("steps", 0)), quiet=True), ""
     with recorder, capture:
         recorder.rebind_imported()
@@ -582,17 +574,3 @@ def _train_and_capture(job: dict[str, Any], request: dict[str, Any]) -> None:
     with open(f"{job['output']}.new", "w", encoding="utf-8") as file:
         json.dump({"calls": capture.rows, "ended": ended}, file)
     os.replace(f"{job['output']}.new", job["output"])
-
-
-def main(arguments: list[str]) -> int:
-    """Run all trainings, and return 0 when each was tried."""
-    with open(arguments[0], encoding="utf-8") as file:
-        request = json.load(file)
-    jobs = request["jobs"]
-    if not jobs[0].get("script"):
-        batch.import_shared_modules(jobs[0])
-    return batch.fork_trainings(jobs, lambda job: _train_and_capture(job, request))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -24,7 +24,7 @@ from rlregress.inside.lines import Lines
 from rlregress.model.extra_packages import IN_BOTH_VERSIONS
 from rlregress.probing import framework_errors, signatures
 from rlregress.probing.families import Unread, error_text
-from rlregress.probing.interface import Unprobed, Unsupported
+from rlregress.probing.interface import Probe, Unprobed, Unsupported
 from rlregress.probing.isolation import run_isolated
 from rlregress.probing.time_limits import raise_after
 
@@ -50,40 +50,15 @@ def probe_adapter(
     #: file and qualified name of each function that a probe called -> its place in the list.
     functions: dict[tuple[str, str], int] = {}
     for (id, scope), probe in adapter.observe.probes().items():
-        if id not in inputs:
-            continue
-        arguments = {
-            key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
-            for key, value in inputs[id].items()
-        }
-        called = Lines(places, ())
-        answer: dict[str, Any]
-        try:
-            # nothing but a probe: elsewhere nobody would take it as an answer
-            seconds = {} if until is None else {signal.ITIMER_REAL: until - time.time()}
-            with raise_after(OutOfTime, seconds), called:
-                numbers = np.atleast_1d(
-                    np.asarray(run_isolated(probe, arguments), dtype=np.float64)
-                )
-            answer = {"observed": numbers.tolist()}
-        except OutOfTime:
-            answer = {"error": "--minutes were over", "why": "time"}
-        except Exception as error:  # whatever the foreign code raises is the finding
-            answer = {
-                "error": missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
-                or error_text(error),
-                "why": _classify_error(error, adapter.framework.modules),
-                "place": framework_errors.error_location(error),
-                "whose": framework_errors.error_origin(
-                    error, adapter.framework.modules, _list_folders(adapter)
-                ),
-            }
-        answer["entered"] = [
-            functions.setdefault((file, name), len(functions))
-            for file, names in called.functions().items()
-            for name in names
-        ]
-        observed[f"{id} {scope}"] = answer
+        if id in inputs:
+            called = Lines(places, ())
+            answer = _run_probe(adapter, probe, inputs[id], called, until)
+            answer["entered"] = [
+                functions.setdefault((file, name), len(functions))
+                for file, names in called.functions().items()
+                for name in names
+            ]
+            observed[f"{id} {scope}"] = answer
     return {
         "versions": dict(adapter.code.versions()),
         "folders": list(_list_folders(adapter)),
@@ -93,6 +68,33 @@ def probe_adapter(
         **_read_defaults(adapter),
         **_read_signatures(adapter),
     }
+
+
+def _run_probe(
+    adapter: Adapter, probe: Probe, inputs: Mapping[str, Any], called: Lines, until: float | None
+) -> dict[str, Any]:
+    """Return the numbers that a probe observes, or its error; note the functions it calls."""
+    arguments = {
+        key: np.array(value, dtype=np.float64) if isinstance(value, list) else value
+        for key, value in inputs.items()
+    }
+    try:
+        # nothing but a probe: elsewhere nobody would take it as an answer
+        seconds = {} if until is None else {signal.ITIMER_REAL: until - time.time()}
+        with raise_after(OutOfTime, seconds), called:
+            numbers = np.atleast_1d(np.asarray(run_isolated(probe, arguments), dtype=np.float64))
+        return {"observed": numbers.tolist()}
+    except OutOfTime:
+        return {"error": "--minutes were over", "why": "time"}
+    except Exception as error:  # whatever the foreign code raises is the finding
+        modules = adapter.framework.modules
+        return {
+            "error": missing_packages.describe_missing(error, IN_BOTH_VERSIONS)
+            or error_text(error),
+            "why": _classify_error(error, modules),
+            "place": framework_errors.error_location(error),
+            "whose": framework_errors.error_origin(error, modules, _list_folders(adapter)),
+        }
 
 
 class OutOfTime(BaseException):

@@ -86,7 +86,11 @@ class Stop(BaseException):
 
 
 class _Calls(threading.local):
-    """The calls that the current thread is in."""
+    """The calls that the current thread is in.
+
+    Attributes:
+        inside: it is in a function that is one event, with all it calls.
+    """
 
     inside = False
 
@@ -190,7 +194,7 @@ class Recorder:
         assert self._nudged is not None
         draw = np.random.Generator(np.random.PCG64(self._nudged[1]))
         # these writes are none of the training: a further event would end the comparison with it
-        was_inside, self.inside = self.inside, True
+        was_inside, self._calls.inside = self._calls.inside, True
         try:
             event_values = list(values().values()) if values is not None else []
             for value in [*event_values, *self._networks.tensors()]:
@@ -205,7 +209,7 @@ class Recorder:
                         # not ``detach``: a backward pass refuses tensors that it sees modified
                         value.data.copy_(nudged_value)
         finally:
-            self.inside = was_inside
+            self._calls.inside = was_inside
 
     def names(self) -> dict[int, str]:
         """Return parameter or buffer, by identity -> its name in a network in use."""
@@ -257,15 +261,6 @@ class Recorder:
         self.over = True
 
     @property
-    def inside(self) -> bool:
-        """Return whether this thread is in a function that is one event, with all it calls."""
-        return self._calls.inside
-
-    @inside.setter
-    def inside(self, inside: bool) -> None:
-        self._calls.inside = inside
-
-    @property
     def other_activity(self) -> list[dict[str, Any]]:
         """Return the threads and processes that did a part of the training."""
         return self._other_activity.rows
@@ -275,7 +270,7 @@ class Recorder:
         arguments, _, returned = call
         value = arguments[0] if takes_argument and arguments else returned
         at = self.places.nearest_place(3)
-        if at is not None and not self.stepping and has_readable_numbers(value):
+        if at is not None and has_readable_numbers(value):
             self.add("draw", name, {"value": make_part(value)}, at)
 
     def _note_write(self, name: str, *call: Any) -> None:
@@ -293,7 +288,7 @@ class Recorder:
 
     def _record_write(self, name: str, tensor: Any) -> None:
         """Record a tensor written without a gradient: target networks, buffers, gradients."""
-        if self.stepping or not torch.is_tensor(tensor) or not has_readable_numbers(tensor):
+        if not torch.is_tensor(tensor) or not has_readable_numbers(tensor):
             return
         if torch.is_grad_enabled() and tensor.requires_grad:
             return
@@ -308,7 +303,7 @@ class Recorder:
         if not _is_data(array):
             return
         at = self.places.nearest_place(3)
-        if at is not None and not self.stepping:
+        if at is not None:
             # arrays of one line are one event: the fields of a minibatch
             self._append_to_last("data", "array", array, at, lambda place: place[:3])
 
@@ -473,16 +468,16 @@ class Recorder:
             for name in names:
                 # its argument is shuffled, and it returns nothing
                 note = functools.partial(self.note_draw, f"{label}.{name}", name == "shuffle")
-                self.hook(owner, name, after=note)
+                self.hook(owner, name, after=note, in_steps=False)
         for name in _TENSOR_WRITES:
             note = functools.partial(self._note_write, f"Tensor.{name}")
-            self.hook(torch.Tensor, name, after=note)
+            self.hook(torch.Tensor, name, after=note, in_steps=False)
         for name in _TORCH_WRITES:
             if hasattr(torch, name):
                 note = functools.partial(self._note_writes, f"torch.{name}")
-                self.hook(torch, name, after=note, is_whole=False)
+                self.hook(torch, name, after=note, is_whole=False, in_steps=False)
         for name in _TORCH_DATA:
-            self.hook(torch, name, before=self._note_data)
+            self.hook(torch, name, before=self._note_data, in_steps=False)
         for owner, name, label in (
             (torch.Tensor, "backward", "loss"),
             (torch.autograd, "backward", "loss"),
@@ -492,7 +487,14 @@ class Recorder:
             self.hook(owner, name, before=note)
 
     def hook(
-        self, owner: Any, name: str, *, before: Any = None, after: Any = None, is_whole: bool = True
+        self,
+        owner: Any,
+        name: str,
+        *,
+        before: Any = None,
+        after: Any = None,
+        is_whole: bool = True,
+        in_steps: bool = True,
     ) -> None:
         """Call functions before and after another one, until the recorder is left.
 
@@ -500,24 +502,26 @@ class Recorder:
             before: takes the arguments, by position and by name.
             after: the same, and the returned value.
             is_whole: hooked functions that the function calls are part of it, and not reported.
+            in_steps: call them also within the step of an optimiser, which is one event.
         """
-        original = getattr(owner, name)
+        original, calls = getattr(owner, name), self._calls
 
         def hooked(*arguments: Any, **options: Any) -> Any:
+            is_part = calls.inside or (self.stepping and not in_steps)
             # torch.compile follows no hook
-            if compiling() or self.inside or self.over:
+            if is_part or self.over or compiling():
                 return call_through(original, *arguments, **options)
             try:
                 if before is not None:
-                    self.inside = True
+                    calls.inside = True
                     before(arguments, options)
-                self.inside = is_whole
+                calls.inside = is_whole
                 returned = call_through(original, *arguments, **options)
                 if after is not None:
-                    self.inside = True
+                    calls.inside = True
                     after(arguments, options, returned)
             finally:
-                self.inside = False
+                calls.inside = False
             return returned
 
         replacement = self.patch(owner, name, hooked)

@@ -13,7 +13,6 @@ The job is a JSON file with
 - ``steps``: environment steps to record, 0: all;
 - ``lines``: whether executed code is noted: functions, lines and branches; a list of files and
   functions: the lines of these, and which others are called;
-- ``imports``: whether a batch notes the functions that its imports call;
 - ``until``: a time, in seconds since the epoch; a script is ended then, and its trace is written;
 - ``plain``: seconds; seed, and record nothing, to see whether an error is one of the training;
 - ``timed``: of a ``plain`` one, whether its memories are ``large``, ``after``, a file that it waits

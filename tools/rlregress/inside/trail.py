@@ -36,6 +36,7 @@ class Trail:
     Args:
         algorithm: its name, as in names of the framework's files.
         roots: folders of the framework.
+        counts_lines: note the lines that run, which takes up to half of the time.
 
     Attributes:
         updates: their number.
@@ -43,14 +44,14 @@ class Trail:
         names: the lines that make updates: file and text.
     """
 
-    def __init__(self, algorithm: str, roots: Sequence[str]) -> None:
+    def __init__(self, algorithm: str, roots: Sequence[str], counts_lines: bool = True) -> None:
         self.updates = 0
         self.rows: list[str] = []
         self.names: list[str] = []
         self._algorithm, self._next = algorithm, 1
         self._row: list[str] = []
         self._places = Places(roots)
-        self._executed = _trace_lines(roots)
+        self._executed = _trace_lines(roots) if counts_lines else None
         self._files: set[str] = set()
         self._scripts: set[str] = set()
         self._environment = hashlib.sha256()

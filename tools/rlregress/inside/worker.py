@@ -211,13 +211,16 @@ class _Run:
         from rlregress.inside.identity import source_digest
         from rlregress.inside.trail import Trail
 
+        # no part of the run: it gives the same numbers
+        counts_lines = job.pop("counts_lines", True)
         self._job, self._progress = job, progress
         self._cell, self._protocol = job["cell"], job["protocol"]
         self._adapter = frameworks.get(self._cell["framework"])
-        portable = job["arithmetic"] == PORTABLE
-        algorithm = self._cell["algorithm"]
+        self._trail = None
         # digests along the way are for runs that are repeated on other machines
-        self._trail = Trail(algorithm, self._adapter.code.folders()) if portable else None
+        if job["arithmetic"] == PORTABLE:
+            folders = self._adapter.code.folders()
+            self._trail = Trail(self._cell["algorithm"], folders, counts_lines)
         # a trail covers the whole training or is useless
         self._no_resume = self._adapter.train.no_resume_reason() or (
             "a replay is done at once" if self._trail else ""

@@ -101,7 +101,6 @@ def _start_process(
     command: Sequence[str],
     environment: Mapping[str, str],
     folder: Path | str | None,
-    until: float | None,
     out: int,
     errors: int,
     standard_input: int = subprocess.DEVNULL,
@@ -111,7 +110,7 @@ def _start_process(
     Raises:
         OutOfTime: time is over before it starts.
     """
-    check_time(until)
+    check_time()
     with subprocess.Popen(
         process_tree.supervise_command(command),
         env=dict(environment),
@@ -124,7 +123,7 @@ def _start_process(
     ) as process:
         _RUNNING.add(process)
         try:
-            with _kill_at(process, until):
+            with _kill_at(process, None):
                 yield process
         finally:
             _RUNNING.discard(process)
@@ -133,18 +132,12 @@ def _start_process(
 
 
 def run_command(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path | str | None,
-    until: float | None = None,
+    command: Sequence[str], environment: Mapping[str, str], folder: Path | str | None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end, and return its output.
 
-    Args:
-        until: a time that may come before the deadline of the whole command.
-
     Raises:
-        OutOfTime: it was ended by then.
+        OutOfTime: time was over before.
     """
     # not pipes: a recorder reads again what its training has printed
     with (
@@ -152,12 +145,12 @@ def run_command(
         TemporaryFile("w+", encoding="utf-8", errors="replace") as errors,
     ):
         files = printed.fileno(), errors.fileno()
-        with _start_process(command, environment, folder, until, *files) as process:
+        with _start_process(command, environment, folder, *files) as process:
             process.wait()
         for file in (printed, errors):
             file.seek(0)
         out, error = printed.read(), errors.read()
-    if process.returncode and is_over(until):
+    if process.returncode and is_over():
         raise OutOfTime(_deadline.reason)
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
@@ -176,29 +169,6 @@ def end() -> None:
         process_tree.kill_tree(process)
 
 
-def run_line_by_line(
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    folder: Path | str | None,
-    line: Callable[[str], None],
-    until: float | None = None,
-) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, or until time is over, handing on each line as it comes."""
-    with TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        try:
-            files = subprocess.PIPE, errors.fileno()
-            with _start_process(command, environment, folder, until, *files) as process:
-                assert process.stdout is not None
-                for printed in process.stdout:
-                    line(printed.rstrip("\n"))
-                status = process.wait()
-        except OutOfTime:
-            status = -1
-        errors.seek(0)
-        output = errors.read()
-    return subprocess.CompletedProcess(command, status, "", output)
-
-
 class Worker:
     """A process that does the jobs of one file after the other, and prints a line after each job.
 
@@ -215,7 +185,7 @@ class Worker:
         self._errors = self._stack.enter_context(errors)
         streams = subprocess.PIPE, errors.fileno(), subprocess.PIPE
         # not where the command was given, which may hold a package of the same name
-        started = _start_process(command, environment, gettempdir(), None, *streams)
+        started = _start_process(command, environment, gettempdir(), *streams)
         self._process = self._stack.enter_context(started)
         self.is_ready = True
 

@@ -87,32 +87,10 @@ def current_runtime(label: str, portable: bool = False) -> Runtime:
     return Runtime(label, paths=list_changed_copies(), portable=portable)
 
 
-class Killed(UserError):
-    """A signal ended the process of a recording.
-
-    Attributes:
-        signal: its name.
-        message: what the process wrote to standard error.
-    """
-
-    def __init__(self, label: str, signal: str, message: str) -> None:
-        super().__init__(
-            f"no trace was recorded on {describe_label(label)}: the process was ended by {signal}"
-        )
-        self.signal, self.last_words = signal, message
-
-
-def record(
-    job: Mapping[str, Any], output: Path, runtime: Runtime, until: float | None = None
-) -> Trace:
+def record(job: Mapping[str, Any], output: Path, runtime: Runtime) -> Trace:
     """Record one trace in a process of its own.
 
-    Args:
-        until: the time at which the process is ended.
-
     Raises:
-        OutOfTime: it was.
-        Killed: a signal ended the process.
         UserError: the process ended without a trace.
     """
     with TemporaryDirectory(prefix="rlregress-trace-") as folder:
@@ -125,12 +103,11 @@ def record(
             start_command("trace_worker", runtime, path),
             runtime.environment(),
             folder if job.get("script") is None else None,
-            until,
         )
-    if completed.returncode < 0:
-        raise Killed(runtime.label, signal.Signals(-completed.returncode).name, completed.stderr)
     if completed.returncode or not output.is_file():
         text = child_processes.last_message(completed.stderr)
+        if completed.returncode < 0:
+            text = f"the process was ended by {signal.Signals(-completed.returncode).name}"
         raise UserError(f"no trace was recorded on {describe_label(runtime.label)}: {text}")
     return trace_reader.load(output)
 

@@ -73,7 +73,13 @@ def worker_environment(pinned: bool = True, portable: bool = False) -> dict[str,
     return {**variables, **suite.safe_path()}
 
 
-def do_run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> dict[str, Any]:
+def do_run(
+    job: Job,
+    store: Store,
+    pinned: bool = True,
+    wait: bool = True,
+    counts_lines: bool = True,
+) -> dict[str, Any]:
     """Do the run of ``job`` unless its record exists. Return the record.
 
     Two processes that need the same run do it once: the second waits and reads. A run is recorded
@@ -82,6 +88,7 @@ def do_run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> di
 
     Args:
         wait: whether to wait for an attempt of another process.
+        counts_lines: whether a run in portable arithmetic counts the lines that it executes.
 
     Raises:
         HeldElsewhere: another attempt does the run, and ``wait`` is false.
@@ -98,7 +105,7 @@ def do_run(job: Job, store: Store, pinned: bool = True, wait: bool = True) -> di
                     record = store.find_record(job)
                     if record is None:
                         store.set_aside_damaged(job)
-                        _train_with_retry(job, attempt, pinned)
+                        _train_with_retry(job, attempt, pinned, counts_lines)
                         store.put_record(job, _add_attempt(attempt, job), attempt.id)
                         record = store.find_record(job)
                 finally:
@@ -139,7 +146,7 @@ def check_versions(job: Job) -> None:
         raise UserError(f"the run {job.title} needs other versions: found {'; '.join(differing)}")
 
 
-def _train_with_retry(job: Job, attempt: Attempt, pinned: bool) -> None:
+def _train_with_retry(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
     """Let workers write the record of ``job`` to the folder of the attempt.
 
     A continued training that fails starts again: the checkpoint may be at fault.
@@ -147,10 +154,10 @@ def _train_with_retry(job: Job, attempt: Attempt, pinned: bool) -> None:
     check_versions(job)
     checkpoint_path = attempt.checkpoint
     if not checkpoint_path.exists():
-        _run_worker(job, attempt, pinned)
+        _run_worker(job, attempt, pinned, counts_lines)
         return
     try:
-        _run_worker(job, attempt, pinned)
+        _run_worker(job, attempt, pinned, counts_lines)
         _, content = recorded_runs.read_record(attempt.record)
         if content["status"] != "failed":
             return
@@ -162,7 +169,7 @@ def _train_with_retry(job: Job, attempt: Attempt, pinned: bool) -> None:
     aside = checkpoint.set_aside(checkpoint_path) if checkpoint_path.exists() else None
     attempt.record.unlink(missing_ok=True)
     try:
-        _run_worker(job, attempt, pinned)
+        _run_worker(job, attempt, pinned, counts_lines)
     except NeverBegan:
         # the checkpoint was not at fault
         if aside is not None:
@@ -170,10 +177,11 @@ def _train_with_retry(job: Job, attempt: Attempt, pinned: bool) -> None:
         raise
 
 
-def _run_worker(job: Job, attempt: Attempt, pinned: bool) -> None:
+def _run_worker(job: Job, attempt: Attempt, pinned: bool, counts_lines: bool) -> None:
     """Let one worker write the record of ``job`` to the folder of the attempt."""
     attempt.record.with_suffix(BEGUN).unlink(missing_ok=True)
-    run_record.write_atomically(attempt.job, json.dumps({**job.as_dict(), "key": job.key}))
+    content = {**job.as_dict(), "key": job.key, "counts_lines": counts_lines}
+    run_record.write_atomically(attempt.job, json.dumps(content))
     module = "rlregress.inside.worker"
     files = (attempt.job, attempt.checkpoint, attempt.record)
     command = [sys.executable, "-m", module, *map(str, files)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from rlregress import progress
 from rlregress.model.code import Changed
 from rlregress.model.differences import Entry
-from rlregress.model.recorded_traces import NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import (
     Cost,
     Culprits,
@@ -21,7 +21,7 @@ from rlregress.upgrade.differences.inventory import Inventory
 from rlregress.upgrade.evidence import costs, coverage, direct_calls
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes
-from rlregress.upgrade.recordings import Traces
+from rlregress.upgrade.recordings import Recorded, Traces
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.verdict import entries
 
@@ -57,6 +57,23 @@ def join_executed(executed_codes: Sequence[ExecutedCode]) -> ExecutedCode:
     return ExecutedCode(traces=(old, new), checks=checks)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Explained:
+    """What makes recorded trainings differ, and what they show of the code that differs.
+
+    Attributes:
+        recorded: the trainings; those whose culprits only round are close.
+        culprits: of each training that differs.
+        executions: of the pieces of code, with the results of direct calls.
+        costs: time and memory of trainings that execute changed code.
+    """
+
+    recorded: Recorded
+    culprits: Mapping[str, Culprits]
+    executions: Sequence[PieceExecution]
+    costs: tuple[Cost, ...]
+
+
 @dataclass(frozen=True)
 class BothVersions:
     """Both versions, the differences between them, and how they are compared."""
@@ -70,51 +87,63 @@ class BothVersions:
         """Folders of the new version's packages."""
         return self.inventory.folders("new")
 
-    def find_culprits(
+    def explain(
         self,
-        compared: Sequence[Traced],
+        recorded: Recorded,
         trainings: Sequence[Training],
         differing: Sequence[Changed],
-    ) -> dict[str, Culprits]:
-        """Return of each training that differs the changes that make it differ."""
-        return recordings.find_culprits(
-            self.runtimes, compared, trainings, differing, self.inventory.pieces, self.options
-        )
-
-    def find_executions(
-        self,
         pieces: Sequence[Changed],
-        traces: Traces,
         details_by_function: Mapping[tuple[str, str], Sequence[str]],
-    ) -> list[PieceExecution]:
-        """Return how trainings and probes executed pieces of code."""
-        return coverage.measure_executions(pieces, traces, details_by_function, self.folders)
+    ) -> Explained:
+        """Find the culprits of differing trainings, and how pieces of code were executed.
 
-    def repeat_calls(
-        self,
-        executions: Sequence[PieceExecution],
-        trainings: Iterable[Training],
-        new: Mapping[str, Trace],
-        all_culprits: Iterable[Culprits],
-    ) -> list[PieceExecution]:
-        """Return the pieces of code, each with the results of its captured calls."""
-        until = self.options.until("calls")
-        return direct_calls.repeat_calls(
-            self.runtimes, executions, trainings, new, all_culprits, self.folders, until
+        Args:
+            differing: the functions that may be reverted.
+            details_by_function: function -> details whose probes executed it.
+        """
+        runtimes, options = self.runtimes, self.options
+        culprits = recordings.find_culprits(
+            runtimes, recorded, trainings, differing, self.inventory.pieces, options
         )
-
-    def measure_costs(
-        self,
-        trainings: Sequence[Training],
-        compared: Sequence[Traced],
-        not_compared: Sequence[NotTraced],
-        executions: Iterable[PieceExecution],
-    ) -> tuple[Cost, ...]:
-        """Return time and memory of trainings that execute changed code."""
+        executions = coverage.measure_executions(
+            pieces, recorded.traces, details_by_function, self.folders
+        )
+        # timing takes a share of the time that has passed by then
+        timed = costs.limit_seconds(time.time() - options.started)
+        progress.change(costs.STAGE, 1, timed)
+        old, new = recorded.traces
+        # of what is close, or differs in logs, a culprit may do more than round, or no more
+        explained = [
+            culprits[training.name]
+            for training in recorded.traced
+            if training.name in culprits
+            and training.comparison.verdict == "diverged"
+            and not training.comparison.trains_the_same
+        ]
+        executions = direct_calls.repeat_calls(
+            runtimes,
+            executions,
+            [training for training in trainings if training.name in old],
+            new,
+            explained,
+            self.folders,
+            options.until("calls"),
+        )
+        traced = direct_calls.mark_rounding(recorded.traced, culprits, executions)
         executing = {name for execution in executions for name in execution.trainings}
-        spent = time.time() - self.options.started
-        return costs.measure_costs(
-            self.runtimes, trainings, compared, not_compared, executing, spent
+        measured = costs.measure_costs(
+            runtimes,
+            trainings,
+            traced,
+            recorded.not_traced,
+            executing,
+            time.time() - options.started,
+        )
+        return Explained(
+            recorded=replace(recorded, traced=traced),
+            culprits=culprits,
+            executions=executions,
+            costs=measured,
         )
 
     def list_pieces(
@@ -146,7 +175,9 @@ class BothVersions:
         }
         packages = executed.collect_header_values("distributions_imported")
         return [
-            *self.list_pieces(self.find_executions(pieces, executed.traces, {}), executed),
+            *self.list_pieces(
+                coverage.measure_executions(pieces, executed.traces, {}, self.folders), executed
+            ),
             *entries.name_distributions(
                 entries.list_other_files(inventory, executed.checks, used), inventory.parts
             ),

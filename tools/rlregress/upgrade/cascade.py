@@ -278,7 +278,7 @@ def _open_work_folders(
         pair = folder / VERSIONS[0], folder / VERSIONS[1]
         for version_folder in pair:
             version_folder.mkdir(parents=True, exist_ok=True)
-        trace_count = len(list(folder.glob("*/*.trace")))
+        trace_count = len(list(folder.rglob("*.trace")))
         if trace_count:
             options.say(f"continuing an interrupted upgrade: {trace_count} traces are kept")
         try:
@@ -322,7 +322,7 @@ def _compare_versions(
 ) -> Upgrade:
     """Compare the script, details, trainings, files and physics of both versions."""
     old, new = prepared
-    with Runtimes((old.runtime, new.runtime), folders, options.workers, options.say) as runtimes:
+    with Runtimes((old.runtime, new.runtime), folders, options.workers) as runtimes:
         both = BothVersions(runtimes, differences, options)
         script_result, executed_codes = None, []
         if script is not None:

@@ -82,21 +82,18 @@ def list_training_stages(
     return stages
 
 
-def list_script_stages(
-    seconds: float, differing: int, differs: bool, options: Options
-) -> list[CommandStage]:
+def list_script_stages(seconds: float, differing: int, options: Options) -> list[CommandStage]:
     """Return the stages after the first recording of a script, which took so many seconds.
 
     Args:
         differing: how many changed functions there are.
-        differs: the script does not do the same with both versions.
     """
     at_once, reverted = options.at_once, expected_reverted(1, differing)
     return [
-        CommandStage(REPETITION, 2 * differs, at_once, seconds=_AGAIN * seconds),
-        CommandStage(culprit_search.STAGE, differs * reverted, at_once, seconds=_AGAIN * seconds),
+        CommandStage(REPETITION, 2, at_once, seconds=_AGAIN * seconds),
+        CommandStage(culprit_search.STAGE, reverted, at_once, seconds=_AGAIN * seconds),
         CommandStage(coverage.STAGE, differing, starts=0),
-        make_call_stage(1, differing - differs),
+        make_call_stage(1, differing),
         CommandStage(
             costs.STAGE, bool(differing), size=max(_TIMED, _TURNS_OF_SCRIPT * seconds), seconds=1.0
         ),

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 
-from rlregress import progress
 from rlregress.frameworks.base import Adapter
 from rlregress.model.code import REMOVED, Changed
-from rlregress.model.recorded_traces import VERSIONS, Traced
-from rlregress.model.upgrade_result import LATE, Culprits, FrameworkResult
+from rlregress.model.recorded_traces import VERSIONS
+from rlregress.model.upgrade_result import LATE, FrameworkResult
 from rlregress.trace.child_processes import note_cut
 from rlregress.upgrade import recordings
 from rlregress.upgrade.both_versions import BothVersions, ExecutedCode
 from rlregress.upgrade.culprits import attribution
 from rlregress.upgrade.differences import early_answers, training_selection
 from rlregress.upgrade.differences.inventory import Inventory
-from rlregress.upgrade.evidence import costs, direct_calls, version_fingerprints
+from rlregress.upgrade.evidence import version_fingerprints
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Noted
 from rlregress.upgrade.evidence.version_fingerprints import Fingerprint
@@ -138,56 +135,54 @@ def compare_framework(
     """
     if late := sum(detail.why == LATE for detail in own.details.not_probed):
         note_cut(f"{late} of {own.details.total_count} details of {own.name}")
-    recorded = _record_and_compare(both, own, trainings, selects)
-    old, new = recorded.traces
-    searched = [training for training in recorded.traced if training.name not in recorded.stand_ins]
-    culprits = both.find_culprits(searched, trainings, own.differing)
-    culprits_by_training = {
-        **culprits,
-        **{
-            name: culprits[stand_in]
-            for name, stand_in in recorded.stand_ins.items()
-            if stand_in in culprits
-        },
-    }
-    executions = both.find_executions(own.pieces, recorded.traces, own.probed)
-    # timing takes a share of the time that has passed by then
-    timed = costs.limit_seconds(time.time() - both.options.started)
-    progress.change(costs.STAGE, 1, timed)
-    executions = both.repeat_calls(
-        executions,
-        [training for training in trainings if training.name in old],
-        new,
-        _list_culprits(recorded.traced, culprits_by_training),
+    explained = both.explain(
+        _record_and_compare(both, own, trainings, selects),
+        trainings,
+        own.differing,
+        own.pieces,
+        own.probed,
     )
-    recorded = replace(
-        recorded,
-        traced=direct_calls.mark_rounding(recorded.traced, culprits_by_training, executions),
-    )
-    measured_costs = both.measure_costs(trainings, recorded.traced, recorded.not_traced, executions)
+    recorded, executions = explained.recorded, explained.executions
     checks = entries.list_trainings(recorded.traced, recorded.not_traced, recorded.same, own.name)
     # of the others it is not known which of the changed functions they could do without
     evident = [check for check in checks if check.name not in recorded.stand_ins]
-    evident += entries.list_details(own.details, own.standing, own.name)
+    details = entries.list_details(own.details, own.standing, own.name)
     executed = ExecutedCode(
-        traces=recorded.traces, checks=entries.collect_evidence(evident, culprits)
+        traces=recorded.traces,
+        checks=entries.collect_evidence([*evident, *details], explained.culprits),
     )
     functions = [
         *attribution.select_explaining_functions(
-            culprits_by_training.values(), own.details.changed, own.differing, executions
+            explained.culprits.values(), own.details.changed, own.differing, executions
         ),
         *attribution.choose_functions_to_show(executions),
     ]
-    pieces = both.list_pieces(executions, executed, own.name)
-    described = replace(
-        _summarise_recordings(own, recorded),
-        entries=entries.list_framework(
-            own.name, checks, own.details, own.standing, own.defaults, own.unread, pieces
+    modules, (old, new) = own.adapter.framework.modules, own.prints
+    described = FrameworkResult(
+        name=own.name,
+        title=own.adapter.framework.title,
+        module=modules[0] if modules else "",
+        versions=(old.versions, new.versions),
+        details=own.details,
+        standing=own.standing,
+        documented=own.documented,
+        defaults=own.defaults,
+        unread=own.unread,
+        traced=tuple(recorded.traced),
+        not_traced=tuple(recorded.not_traced),
+        same_code=tuple(recorded.same),
+        entries=(
+            *checks,
+            *details,
+            *entries.list_defaults(own.defaults, own.unread, own.name),
+            *both.list_pieces(executions, executed, own.name),
         ),
         executions=tuple(executions),
-        culprits=culprits_by_training,
-        hunks=attribution.pair_lines(functions, recordings.collect_executed_lines(new)),
-        costs=measured_costs,
+        culprits=explained.culprits,
+        hunks=attribution.pair_lines(
+            functions, recordings.collect_executed_lines(recorded.traces[1])
+        ),
+        costs=explained.costs,
     )
     return described, executed
 
@@ -202,40 +197,4 @@ def _record_and_compare(
     lines = own.functions_to_note(both.options.keep is not None)
     return recordings.record_and_compare(
         both.runtimes, trainings, lines, difference, own.differing, both.options
-    )
-
-
-def _list_culprits(
-    traced: Iterable[Traced], culprits_by_training: Mapping[str, Culprits]
-) -> list[Culprits]:
-    """Return the culprits of trainings that train otherwise.
-
-    Of what is close, or differs in logs, a culprit may do more than round, or no more than that.
-    """
-    return [
-        culprits_by_training[training.name]
-        for training in traced
-        if training.name in culprits_by_training
-        and training.comparison.verdict == "diverged"
-        and not training.comparison.trains_the_same
-    ]
-
-
-def _summarise_recordings(own: FrameworkDifferences, recorded: Recorded) -> FrameworkResult:
-    """Return the result of a framework before its differences are explained."""
-    adapter = own.adapter
-    old, new = own.prints
-    return FrameworkResult(
-        name=own.name,
-        title=adapter.framework.title,
-        module=adapter.framework.modules[0] if adapter.framework.modules else "",
-        versions=(old.versions, new.versions),
-        details=own.details,
-        standing=own.standing,
-        documented=own.documented,
-        defaults=own.defaults,
-        unread=own.unread,
-        traced=tuple(recorded.traced),
-        not_traced=tuple(recorded.not_traced),
-        same_code=tuple(recorded.same),
     )

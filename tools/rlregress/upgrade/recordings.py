@@ -84,7 +84,7 @@ def record_and_compare(
     ]
     without = {lost.name for lost in unsupported}
     on_both = [training for training in trainings if training.name not in same]
-    compared = _compare_trainings(runtimes, on_both, (old, new), differing, options)
+    compared = compare_recorded(runtimes, on_both, (old, new), differing, options)
     return replace(
         compared,
         not_traced=[*unsupported, *compared.not_traced],
@@ -101,7 +101,7 @@ def _select_affected(difference: Difference, new: Mapping[str, Trace]) -> list[s
     )
 
 
-def _compare_trainings(
+def compare_recorded(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     traces: Traces,
@@ -284,7 +284,7 @@ def _measure_rounding(
 
 def find_culprits(
     runtimes: Runtimes,
-    traced: Sequence[Traced],
+    recorded: Recorded,
     trainings: Sequence[Training],
     differing: Sequence[Changed],
     pieces: Sequence[Changed],
@@ -296,7 +296,13 @@ def find_culprits(
         differing: the functions that may be reverted.
         pieces: all code that differs; of it, what culprits call is named with them.
     """
-    diverging = [t for t in traced if t.comparison.verdict != "equal" and t.repeats]
+    diverging = [
+        training
+        for training in recorded.traced
+        if training.comparison.verdict != "equal"
+        and training.repeats
+        and training.name not in recorded.stand_ins
+    ]
     by_name = {training.name: training for training in trainings}
     if diverging and differing:
         options.say(f"searching for culprits; diverging trainings: {len(diverging)}")
@@ -311,9 +317,14 @@ def find_culprits(
     )
     if diverging and differing and is_over(options.until("causes")):
         note_cut("the rest of the search for culprits")
-    return {
+    culprits_by_training = {
         name: culprit_search.add_one_sided_functions(culprits, pieces)
         for name, culprits in culprits_by_training.items()
+    }
+    return culprits_by_training | {
+        name: culprits_by_training[searched]
+        for name, searched in recorded.stand_ins.items()
+        if searched in culprits_by_training
     }
 
 

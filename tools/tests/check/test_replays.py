@@ -69,11 +69,13 @@ def trainings(tmp_path, monkeypatch):
     canary_text = tomli_w.dumps({"versions": versions, "operations": OPERATIONS})
     (tmp_path / "canary.toml").write_text(canary_text)
 
-    def train(job, attempt, pinned):
+    def train(job, attempt, pinned, counts_lines):
         changes = dial.get(job.cell.id, [])
         number = done.count(job.cell.id)
         done.append(job.cell.id)
         content = result(job.seed) | (changes[min(number, len(changes) - 1)] if changes else {})
+        if not counts_lines:
+            content["trail"]["lines"] = {}
         head = {"schema": run_record.SCHEMA, "job": job.as_dict() | {"key": job.key}}
         run_record.write_record(attempt.record, {**head, "key": job.key, **content})
 
@@ -104,7 +106,7 @@ def test_a_run_with_the_stored_numbers_is_reproduced(replay_first):
     result = replay_first()
     assert (result.state, result.seed, result.steps) == (REPRODUCED, 1, 4096)
     claim = "seed 1: same numbers in all 4 096 steps; 80 % of the lines of on_policy.py and ppo.py"
-    assert result.reason == f"{claim} ran"
+    assert result.reason == f"{claim} ran when it was recorded"
     assert "other seeds, budgets and hyperparameters" in result.not_checked
     assert "natively" in result.not_checked
 
@@ -135,6 +137,21 @@ def test_where_a_run_differs_first_is_named(changes, first):
 
 
 OTHER_ARITHMETIC = "mkl products AUTO, expected COMPATIBLE"
+
+
+@pytest.mark.parametrize(
+    ("versions", "sources"), [({"gymnasium": "1.0"}, {}), ({}, {"stable_baselines3": "other"})]
+)
+def test_lines_of_another_framework_are_counted_anew(session, replay_first, versions, sources):
+    """With the same numbers it may run other lines than those of the record."""
+    [cell] = [cell for cell in session.cells if cell.id == CELLS[0]]
+    run = session.replays[cell]
+    stored = replace(run.stored, versions={**run.stored.versions, **versions})
+    job = replace(run.job, sources={**run.job.sources, **sources})
+    session.replays[cell] = replace(run, stored=stored, job=job)
+    counted = asdict(replace(trail(), lines={"some/ppo.py": (10, 40)}))
+    result = replay_first({"trail": counted})
+    assert result.reason.endswith("; 25 % of the lines of ppo.py ran")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ _PACKAGE = Path(rlregress.__file__).parent
 #: calls that start a process, with the position of the environment among the arguments.
 _STARTS = {
     "child_processes.Worker": 1, "child_processes.run_command": 1,
-    "child_processes.run_line_by_line": 1,
     "os.execv": None, "os.execve": 2, "os.execvp": None, "os.execvpe": 2, "os.posix_spawn": 2,
     "os.popen": None, "os.system": None,
     "process_tree.run_supervised": None, "subprocess.Popen": None, "subprocess.call": None,

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -152,12 +153,14 @@ def test_no_wait_goes_beyond_the_deadline(mark):
     command = [sys.executable, "-c", _LEAVING + "print('one', flush=True); time.sleep(600)"]
     begun, lines = time.time(), []
     with child_processes.limit_processes(child_processes.Deadline(3 / 60, begun)):
-        child_processes.run_line_by_line(command, os.environ, None, lines.append)
+        with closing(child_processes.Worker(command, os.environ)) as worker:
+            worker.do_jobs(Path("jobs.json"), 2, lines.append)
         assert (lines, 2 < time.time() - begun < 10) == (["one"], True)
         with pytest.raises(child_processes.OutOfTime, match="--minutes 0.05 were over"):
             child_processes.run_command(command, os.environ, None)
-    with pytest.raises(child_processes.OutOfTime):
-        child_processes.run_command(command, os.environ, None, until=time.time() + 1)
+    with closing(child_processes.Worker(command, os.environ)) as worker:
+        assert worker.do_jobs(Path("jobs.json"), 2, lines.append, until=time.time() + 1)
+        assert not worker.is_ready
 
 
 @pytest.mark.parametrize("name", ["rlregress-99999999", "rlregress-99999999-baseline"])

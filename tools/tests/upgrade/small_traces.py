@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rlregress.model.recorded_traces import (
     Comparison,
     Divergence,
     Event,
+    NotTraced,
     Part,
     Place,
     Trace,
     Traced,
 )
+from rlregress.upgrade.evidence import compared_trainings
 
 FILE = "package/agent.py"
 
@@ -58,3 +60,18 @@ def traced(
     given: Mapping[str, Any] = {"repeats": True, "notes": (), **more}
     comparison = Comparison(verdict=verdict, compared=1, first=first, not_compared=not_compared)
     return Traced(name=name, comparison=comparison, old=old, new=new, **given)
+
+
+def compare_training(
+    name: str,
+    old: Trace,
+    new: Trace,
+    record_again: Callable[[Comparison], tuple[Trace, Trace] | None],
+) -> Traced | NotTraced:
+    """Compare a training as an upgrade does: with its repetitions where the versions differ."""
+    comparison = compared_trainings.compare_once(name, old, new)
+    if isinstance(comparison, NotTraced):
+        return comparison
+    again = record_again(comparison) if compared_trainings.needs_repetition(comparison) else None
+    pairs = compared_trainings.pair_repetitions((old, new), again) if again is not None else None
+    return compared_trainings.describe_compared(name, comparison, old, new, pairs)

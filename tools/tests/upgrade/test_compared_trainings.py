@@ -28,7 +28,7 @@ def trace(count, failure="", theirs=True, kind="step"):
 
 def compare_traces(old, new):
     """The two beside each other; each repeats itself."""
-    return compared_trainings.compare_training("sac delays", old, new, lambda _: (old, new))
+    return small_traces.compare_training("sac delays", old, new, lambda _: (old, new))
 
 
 LAST_LAYER = "nn.Linear(16, 2))\n"
@@ -69,7 +69,7 @@ def test_what_differs_first_is_named(case, tmp_path):
             )
         )
 
-    training = compared_trainings.compare_training("here.py", *record_named(()), record_again)
+    training = small_traces.compare_training("here.py", *record_named(()), record_again)
     first = training.comparison.first
     assert (first.part, first.entries) == (part, names)
     assert f"in {', '.join(names)}" in "\n".join(explain.describe_divergence(first))

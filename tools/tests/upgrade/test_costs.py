@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from rlregress.model.upgrade_result import Cost
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import costs
 from rlregress.upgrade.evidence.compared_trainings import Training
+from rlregress.upgrade.evidence.runtimes import Workers
 from tools.tests.upgrade import small_traces
 
 
@@ -64,7 +66,9 @@ def test_a_training_that_fails_without_a_recorder_has_no_time(tmp_path):
 class _Runtimes:
     """Notes what would be timed."""
 
-    def compare_versions(self, question, trainings, seconds):
+    processes = None
+
+    def compare_versions(self, question, trainings, seconds, _):
         self.names = [training.name for training in trainings]
         self.seconds = seconds
         return self
@@ -129,6 +133,7 @@ def test_a_version_that_takes_twice_as_long_is_slower(tmp_path):
         Runtime(label, variables={"BUSY": busy}) for label, busy in (("old", "0.2"), ("new", "0.4"))
     )
     training = Training("script", "train.py", {"script": str(script)})
-    (cost,) = costs._measure_in_turns((old, new), None, [training], 60.0)
+    with closing(Workers(2)) as processes:
+        (cost,) = costs._measure_in_turns((old, new), None, [training], 60.0, processes)
     assert cost.turns >= 3
     assert cost.slower or "too wide" in cost.why

@@ -16,6 +16,7 @@ from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
 from rlregress.upgrade.evidence.runtimes import Runtimes
+from tools.tests.upgrade import small_traces
 
 from ..trace.scripts import changed
 
@@ -50,14 +51,14 @@ def compare(tmp_path):
         folders = tmp_path / "a", tmp_path / "b"
         for folder in folders:
             folder.mkdir()
-        with Runtimes((old, new), folders, 2, lambda _: None) as runtimes:
+        with Runtimes((old, new), folders, 2) as runtimes:
 
             def record_again(_):
                 return [traces[training.name] for traces in runtimes.record([training], again=True)]
 
             recorded = runtimes.record([training], {"old": True, "new": True})
             name = training.name
-            return compared_trainings.compare_training(
+            return small_traces.compare_training(
                 name, *(traces[name] for traces in recorded), record_again
             )
 

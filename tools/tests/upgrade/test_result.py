@@ -123,9 +123,11 @@ def of(*trainings, changed=(), not_probed=(), by_group=9, standing=None, returne
         title=SB3.framework.title,
         module=SB3.framework.modules[0],
         versions=({"package": "1"}, {"package": "2"}),
-        entries=entries.list_framework(
-            SB3.name, checks, details, stands, given.get("defaults", ()), given.get("unread", ()),
-            pieces,
+        entries=(
+            *checks,
+            *entries.list_details(details, stands, SB3.name),
+            *entries.list_defaults(given.get("defaults", ()), given.get("unread", ()), SB3.name),
+            *pieces,
         ),
         details=details,
         standing=stands,
@@ -467,7 +469,7 @@ def test_only_traces_that_part_are_recorded_again():
             again.append(new)
             return tuple(recorded[name] for name in repetitions)
 
-        return compared_trainings.compare_training("sac", recorded["A"], recorded[new], record)
+        return small_traces.compare_training("sac", recorded["A"], recorded[new], record)
 
     assert (compared("A").proved, again) == (True, [])
     parted = compared("B", "A", "B")
@@ -482,13 +484,11 @@ def test_only_traces_that_part_are_recorded_again():
 
 def test_a_training_that_one_version_lacks_is_told_from_one_that_fails():
     """An unsupported training is no gap; an error is one."""
-    new = compared_trainings.compare_training(
+    new = small_traces.compare_training(
         "sac n-step", trace(unsupported="no n_steps"), trace(), tuple
     )
     assert (new.counts, dict(new.supported)) == (False, {"old": False, "new": True})
-    broken = compared_trainings.compare_training(
-        "sac", trace(failure="Traceback\nE: no"), trace(), tuple
-    )
+    broken = small_traces.compare_training("sac", trace(failure="Traceback\nE: no"), trace(), tuple)
     assert str(broken) == "sac, on the old version: it ended in an error: E: no"
     assert broken.counts
 

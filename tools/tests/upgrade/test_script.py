@@ -17,8 +17,9 @@ from rlregress.inside import trace_worker
 from rlregress.trace import jobs
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
-from rlregress.upgrade.evidence import runtimes
+from rlregress.upgrade.evidence import direct_calls, runtimes
 from rlregress.upgrade.evidence.compared_trainings import Training, make_script_training
+from rlregress.upgrade.evidence.runtimes import Runtimes
 from rlregress.upgrade.upgrade_options import Options
 from rlregress.upgrade.versions import affected, cached_folders
 from rlregress.upgrade.versions.requested import parse
@@ -38,6 +39,8 @@ def loss(given, wanted):
 def spare():
     return 0
 """
+#: in place of the first statement that seeds.
+OPENING = "RATE = float(open('rate.txt').read())\nrandom.seed(1)"
 SCRIPT = "import learner\n" + changed(
     ("    return ((given - wanted) ** 2).mean()", "    return learner.loss(given, wanted)")
 )
@@ -240,6 +243,24 @@ def test_an_upgrade_that_is_ended_ends_its_trainings(tree, tmp_path):
         process.terminate()
         assert process.wait(timeout=20) == 143
     _until(lambda: not processes_with(str(tmp_path / "cache")))
+
+
+def test_calls_of_a_script_are_captured_where_the_user_starts_it(tmp_path, monkeypatch):
+    """It may read a file of the working directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rate.txt").write_text("0.9")
+    script = tmp_path / "train.py"
+    text = changed(("rewards + 0.9", "rewards + RATE"), ("\nrandom.seed(1)", f"\n{OPENING}"))
+    script.write_text(text, encoding="utf-8")
+    mutant = {
+        "file": "train.py",
+        "functions": ["loss_of"],
+        "text": text.replace("+ RATE", "- RATE"),
+    }
+    training = Training("script", "train.py", {"script": str(script), "mutant": mutant})
+    with Runtimes((Runtime("old"), Runtime("new")), (tmp_path, tmp_path), 1) as both:
+        calls = direct_calls.call_mutated(both, [training], [])["train.py"]
+    assert (calls.captured > 0, calls.given) == (True, True)
 
 
 def _until(condition, seconds=60):

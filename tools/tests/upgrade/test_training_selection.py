@@ -647,7 +647,7 @@ for job in (job for jobs in lists for job in jobs):
     step = {"kind": "step", "name": "x", "at": None, "parts": {"reward": events.make_part(1.0)}}
     header = {"failure": "", "seeded": [], "lines": {}, "noted": True, "started": [],
               "functions": {"pack/agent.py": [job["name"]]}, "imported": ["pack/agent.py"],
-              "at_import": {"functions": {}, "before": []} if job.get("imports") else {},
+              "at_import": {"functions": {}, "before": []},
               "examined": [], "listed": [], "sought": []}
     events.write_trace(job["output"], header, [step])
     print(job["name"], 0, 0.1, sep="\\t", flush=True)
@@ -673,7 +673,7 @@ def recording(tmp_path, monkeypatch):
         trainings = [Training("sb3", name, {"framework": "sb3"}) for name in names]
         before = len(log.read_text().splitlines())
         both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
-        with Runtimes(both, folders, 1, print) as runtimes:
+        with Runtimes(both, folders, 1) as runtimes:
             recorded = recordings.record_and_compare(
                 runtimes, trainings, {"new": []}, difference, [], Options()
             )
@@ -703,7 +703,7 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
     calls = []
     now = time.time()
 
-    def recorded(trainings, runtime, folder, mark="", lines=False, until=now, workers=None):
+    def recorded(trainings, runtime, folder, lines=False, until=now, workers=None):
         calls.append((runtime.label, [training.name for training in trainings], round(until - now)))
         # one a time
         return {training.name: small_traces.trace() for training in trainings[:1]}
@@ -711,7 +711,7 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
     monkeypatch.setattr(runtimes_module, "load_or_record", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
     both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
-    with Runtimes(both, (tmp_path, tmp_path), 1, print) as runtimes:
+    with Runtimes(both, (tmp_path, tmp_path), 1) as runtimes:
         old, new = runtimes.record_new_first(trainings, {}, list, now + 1000)
     assert calls[:4] == [
         ("new", ["ppo", "sac"], 500), ("old", ["ppo"], 1000), ("new", ["sac"], 500),

@@ -227,7 +227,7 @@ def test_a_stage_has_time_to_start_its_processes(monkeypatch):
 def test_with_one_process_the_old_version_leaves_time_for_the_new_one(tmp_path, workers, shares):
     """A time up to which one version alone is probed would compare nothing."""
     both, folders, now = (Runtime("old"), Runtime("new")), (tmp_path, tmp_path), time.time()
-    with Runtimes(both, folders, workers, print) as runtimes:
+    with Runtimes(both, folders, workers) as runtimes:
         ends = runtimes.measure_each_version(
             "x", lambda runtime, path, until: until - now, until=now + 100
         )

@@ -14,7 +14,6 @@ from rlregress.model.recorded_traces import LOST
 from rlregress.trace import jobs, recording_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.trace.trace_comparison import compare, mark_unsteady
-from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.verdict import entries
 from tools.tests.upgrade import small_traces
 from tools.tests.upgrade.small_packages import edit_copy
@@ -95,9 +94,7 @@ def trace(**parts):
 def test_what_is_written_decides_the_entry_of_its_training(old, new, repeated, state, reason):
     """It differs with file, place and values; a file that is not compared is not the same."""
     repetitions = repeated and tuple(trace(row=text) for text in repeated)
-    compared = compared_trainings.compare_training(
-        "x", trace(**old), trace(**new), lambda _: repetitions
-    )
+    compared = small_traces.compare_training("x", trace(**old), trace(**new), lambda _: repetitions)
     entry = entries.make_traced(compared, "sb3")
     assert entry.state == state
     assert reason in entry.reason

@@ -147,10 +147,7 @@ def list_differences(
         closures.find_distributions(new.runtime),
     )
     own = {
-        name: [
-            _find_top_modules(version_distributions[name]) if name in version_distributions else {}
-            for version_distributions in distributions
-        ]
+        name: [_find_top_modules(found[name]) if name in found else {} for found in distributions]
         for name in pair.pinned
     }
     packages = _list_packages(pair, old, new, own)
@@ -191,12 +188,16 @@ def list_differences(
             for path in place.values()
         },
         users=tuple(_list_code_of_dependents(names, distributions[0])),
-        extras=frozenset(
-            str(canonicalize_name(extra))
-            for version in versions
-            for row in version.requested.requirements
-            for extra in Requirement(row).extras
-        ),
+        extras=_requested_extras(versions),
+    )
+
+
+def _requested_extras(versions: Iterable[PreparedVersion]) -> frozenset[str]:
+    return frozenset(
+        str(canonicalize_name(extra))
+        for version in versions
+        for row in version.requested.requirements
+        for extra in Requirement(row).extras
     )
 
 

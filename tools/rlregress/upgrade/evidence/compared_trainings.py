@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -76,29 +76,6 @@ def make_built_in(adapter: Adapter, title: str) -> Training:
 def make_script_training(job: Mapping[str, Any], imports: Mapping[str, Sequence[str]]) -> Training:
     """Return the training of a script, which also traces the packages that differ."""
     return Training("script", Path(job["script"]).name, {**job, **imports})
-
-
-def compare_training(
-    training_name: str,
-    old: Trace,
-    new: Trace,
-    record_again: Callable[[Comparison], tuple[Trace, Trace] | None],
-) -> Traced | NotTraced:
-    """Compare the traces of both versions, and both with their own repetitions where they differ.
-
-    Args:
-        record_again: records both versions once more, with names where they first differ. It
-            returns None if it cannot.
-
-    Raises:
-        UserError: nothing was trained, or nothing of what differs was run.
-    """
-    comparison = compare_once(training_name, old, new)
-    if isinstance(comparison, NotTraced):
-        return comparison
-    repetitions = record_again(comparison) if needs_repetition(comparison) else None
-    twice = pair_repetitions((old, new), repetitions) if repetitions is not None else None
-    return describe_compared(training_name, comparison, old, new, twice)
 
 
 def compare_once(training_name: str, old: Trace, new: Trace) -> Comparison | NotTraced:

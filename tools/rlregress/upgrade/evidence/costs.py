@@ -6,10 +6,9 @@ timed one after the other, again and again, so that what else the machine does s
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,12 +19,12 @@ from scipy.special import stdtrit
 
 from rlregress import progress
 from rlregress.errors import UserError
-from rlregress.model.recorded_traces import VERSIONS, NotTraced, Trace, Traced
+from rlregress.model.recorded_traces import NotTraced, Trace, Traced
 from rlregress.model.upgrade_result import Cost
-from rlregress.trace import child_processes, recording_processes, trace_reader
+from rlregress.trace import trace_reader
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.evidence.runtimes import Runtimes
+from rlregress.upgrade.evidence.runtimes import Runtimes, Workers
 
 STAGE = "timing trainings on both versions"
 #: turns of both versions, the first of which warms up; those that count, at least.
@@ -86,8 +85,11 @@ def measure_costs(
         # turns end with the time; the processes have to start before
         whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
         progress.begin(STAGE, size=whole + progress.read_durations().start)
+    processes = runtimes.processes
     measurements = (
-        runtimes.compare_versions(_measure_in_turns, timed, seconds).result() if timed else []
+        runtimes.compare_versions(_measure_in_turns, timed, seconds, processes).result()
+        if timed
+        else []
     )
     return (*measurements, *late, *one_sided)
 
@@ -97,7 +99,11 @@ def _cpu_seconds(trace: Trace) -> float:
 
 
 def _measure_in_turns(
-    runtimes: tuple[Runtime, Runtime], _: object, trainings: Sequence[Training], seconds: float
+    runtimes: tuple[Runtime, Runtime],
+    _: object,
+    trainings: Sequence[Training],
+    seconds: float,
+    processes: Workers,
 ) -> list[Cost]:
     """Measure the costs of trainings on both versions, in as many turns as time allows."""
     until = time.time() + seconds
@@ -116,21 +122,11 @@ def _measure_in_turns(
                            "first": len(runtimes[position].paths)}  # fmt: skip
                     version_jobs.append(job)
                     previous = output
-        list(pool.map(_run_jobs, runtimes, jobs, [until, until], [folder, folder], VERSIONS))
+        list(pool.map(processes.do_jobs, runtimes, jobs))
         return [
             _compute_cost(training.name, Path(folder), number)
             for number, training in enumerate(trainings)
         ]
-
-
-def _run_jobs(
-    runtime: Runtime, jobs: Sequence[Mapping[str, Any]], until: float, output: str, mark: str
-) -> None:
-    path = Path(output) / f"jobs-{mark}.json"
-    path.write_text(json.dumps({"jobs": jobs, "until": until}), encoding="utf-8")
-    folder = None if jobs[0].get("script") else output
-    command = recording_processes.start_command("batch", runtime, path)
-    child_processes.run_line_by_line(command, runtime.environment(), folder, lambda _: None)
 
 
 def _compute_cost(training: str, folder: Path, number: int) -> Cost:

@@ -19,7 +19,7 @@ from rlregress import progress
 from rlregress.model.code import BODY, CODE_CHANGED, MODULE, Changed
 from rlregress.model.recorded_traces import Trace, Traced
 from rlregress.model.upgrade_result import Calls, Culprits, PieceExecution
-from rlregress.trace import child_processes, recording_processes
+from rlregress.trace import child_processes
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.differences.old_code import find_rebound_names, list_old_code
 from rlregress.upgrade.evidence.compared_trainings import Training
@@ -215,7 +215,7 @@ def _capture_calls(
     runtimes: Runtimes,
     trainings: Sequence[Training],
     functions: Mapping[str, Sequence[Sequence[str]]],
-    requested: Mapping[str, Any],
+    shared: Mapping[str, Any],
     stage: str,
     size: float = 0.0,
     until: float | None = None,
@@ -224,41 +224,24 @@ def _capture_calls(
 
     Args:
         functions: training -> those whose calls are captured.
-        requested: further keys of the request.
+        shared: by all jobs, see ``inside.calls``.
         size: seconds of one training, for the progress; 0: as was expected.
     """
 
     def capture_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Any]:
-        return _capture_in_process(part, runtime, functions, requested, until)
+        with TemporaryDirectory(prefix="rlregress-calls-") as folder:
+            jobs = [
+                {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
+                 "functions": functions[t.name], "patience": _PATIENCE, "first": len(runtime.paths)}
+                for number, t in enumerate(part)
+            ]  # fmt: skip
+            runtimes.processes.do_jobs(
+                runtime, jobs, lambda _: progress.done(), until, calls=shared
+            )
+            return {str(job["name"]): _read_answer(Path(str(job["output"]))) for job in jobs}
 
     progress.begin(stage, len(trainings), size)
     answers: dict[str, Any] = runtimes.work_on_version("new", trainings, capture_part)
-    return answers
-
-
-def _capture_in_process(
-    trainings: Sequence[Training],
-    runtime: Runtime,
-    functions: Mapping[str, Sequence[Sequence[str]]],
-    requested: Mapping[str, Any],
-    until: float | None,
-) -> dict[str, Any]:
-    """Run some of the trainings in one process, which forks for each; see ``_capture_calls``."""
-    if not trainings:
-        return {}
-    with TemporaryDirectory(prefix="rlregress-calls-") as folder:
-        jobs = [
-            {**t.job, "name": t.name, "output": str(Path(folder) / f"{number}.json"),
-             "functions": functions[t.name], "patience": _PATIENCE, "first": len(runtime.paths)}
-            for number, t in enumerate(trainings)
-        ]  # fmt: skip
-        path = Path(folder) / "jobs.json"
-        path.write_text(json.dumps({"jobs": jobs, **requested}), encoding="utf-8")
-        command = recording_processes.start_command("calls", runtime, path)
-        child_processes.run_line_by_line(
-            command, runtime.environment(), folder, lambda _: progress.done(), until
-        )
-        answers = {str(job["name"]): _read_answer(Path(str(job["output"]))) for job in jobs}
     if not all(answers.values()) and child_processes.is_over(until):
         why = child_processes.note_cut("direct calls of some changed functions")
         for name in [name for name, answer in answers.items() if not answer]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 import threading
 import time
@@ -23,7 +24,6 @@ from rlregress.trace import child_processes, recording_processes, trace_reader
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade.evidence import compared_trainings
 from rlregress.upgrade.evidence.compared_trainings import Training
-from rlregress.upgrade.versions import cached_folders
 
 #: whether it is noted what is reached: the lines of all functions, or of some; see
 #: ``inside.trace_worker``.
@@ -31,14 +31,14 @@ Noted = bool | Sequence[Sequence[str]]
 NOTHING: Mapping[str, Noted] = {}
 #: seconds that a training which a signal has ended may have taken.
 _PATIENCE = 300
-_ENDED = re.compile(r"^the process was ended by (SIG\w+)", re.MULTILINE)
+_ENDED = re.compile(r"^the process was ended by (SIG\w+).*$", re.MULTILINE)
 Answers = tuple["Future[Any]", "Future[Any]"]
 #: what a process has imported: label of its version, framework, and what is noted of the imports.
-_Imported = tuple[str, str, str]
+_Imported = tuple[str, str | None, str]
 
 
 class Workers:
-    """Processes that have imported a framework, and record one list of trainings after the other.
+    """Processes that have imported a framework, and do one list of jobs after the other.
 
     Args:
         most: how many of them there are at once.
@@ -55,12 +55,12 @@ class Workers:
     @contextmanager
     def borrow(self, runtime: Runtime, job: Mapping[str, Any]) -> Iterator[child_processes.Worker]:
         """Lend an idle process that fits the job, or a new one."""
-        key = runtime.label, job["framework"], repr((job.get("moved"), job.get("imports")))
+        key = runtime.label, job.get("framework"), repr(job.get("moved"))
         with self._lock:
             entry = next((entry for entry in self.idle if entry[0] == key), None)
             if entry is not None:
                 self.idle.remove(entry)
-            elif len(self.idle) + self._lent >= self._most:
+            elif self.idle and len(self.idle) + self._lent >= self._most:
                 self.idle.pop(0)[1].close()
             self._lent += 1
         try:
@@ -76,6 +76,40 @@ class Workers:
                 elif entry is not None:
                     entry[1].close()
 
+    def do_jobs(
+        self,
+        runtime: Runtime,
+        jobs: Sequence[Mapping[str, Any]],
+        note_end: Callable[[str], None] = lambda name: None,
+        until: float | None = None,
+        **shared: Any,
+    ) -> str:
+        """Do jobs in one process, which forks for each, or until time is over.
+
+        Args:
+            jobs: as for ``inside.batch``, with ``shared``.
+            note_end: called with the name of each that has ended.
+
+        Returns:
+            How the process ended; empty: it did all of them.
+        """
+        ended = ""
+        with (
+            suppress(child_processes.OutOfTime),
+            TemporaryDirectory(prefix="rlregress-jobs-") as folder,
+        ):
+            child_processes.check_time(until)
+            # a script reads files where the user starts it; what others write there goes
+            place = os.getcwd() if jobs[0].get("script") else folder
+            path = Path(folder) / "jobs.json"
+            request = {"jobs": jobs, "folder": place, **shared}
+            path.write_text(json.dumps(request), encoding="utf-8")
+            with self.borrow(runtime, jobs[0]) as worker:
+                ended = worker.do_jobs(
+                    path, len(jobs), lambda line: note_end(line.partition("\t")[0]), until
+                )
+        return ended
+
     def close(self) -> None:
         """End all that are idle."""
         for _, worker in self.idle:
@@ -88,6 +122,9 @@ class Runtimes:
 
     Args:
         folders: where the answers and traces of each version are kept until the upgrade ends.
+
+    Attributes:
+        processes: those in which trainings run.
     """
 
     def __init__(
@@ -95,14 +132,12 @@ class Runtimes:
         runtimes: tuple[Runtime, Runtime],
         folders: tuple[Path, Path],
         workers: int,
-        say: cached_folders.Say,
     ) -> None:
         self._runtimes = runtimes
         self._folders = folders
-        self._say = say
         self._workers = workers or 2
         self._pool = ThreadPoolExecutor(self._workers)
-        self._recording = Workers(self._workers)
+        self.processes = Workers(self._workers)
 
     def __enter__(self) -> Runtimes:
         return self
@@ -111,7 +146,7 @@ class Runtimes:
         if kind is not None:
             child_processes.end()
         self._pool.shutdown(cancel_futures=True)
-        self._recording.close()
+        self.processes.close()
 
     def measure_each_version(
         self,
@@ -159,19 +194,17 @@ class Runtimes:
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
-        noting = {t.name: replace(t, job={**t.job, "imports": True}) for t in trainings}
 
         def record_part(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
             old: dict[str, Trace] = {}
             new: dict[str, Trace] = {}
-            while waiting := [
-                noting[training.name] for training in part if training.name not in new
-            ]:
+            while waiting := [training for training in part if training.name not in new]:
                 # of the time that is left, half for either version, as long as there is some
                 half = until and (time.time() + until) / 2
-                recorded_now = self._record_on("new", waiting, lines, "", half)
+                recorded_now = self._record_on("new", waiting, lines, until=half)
                 names = choose(recorded_now)
-                old |= self._record_on("old", [by_name[name] for name in names], lines, "", until)
+                on_both = [by_name[name] for name in names]
+                old |= self._record_on("old", on_both, lines, until=until)
                 for _ in range(len(recorded_now) - len(names)):
                     _count_progress(True, was_stored=True)
                 new |= recorded_now
@@ -192,12 +225,14 @@ class Runtimes:
         label: str,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
-        mark: str,
+        again: bool = False,
         until: float | None = None,
     ) -> dict[str, Trace]:
         number, noted_lines = VERSIONS.index(label), lines.get(label, False)
         runtime, folder = self._runtimes[number], self._folders[number]
-        return load_or_record(trainings, runtime, folder, mark, noted_lines, until, self._recording)
+        if again:
+            folder = folder / "again"
+        return load_or_record(trainings, runtime, folder, noted_lines, until, self.processes)
 
     def record(
         self,
@@ -213,13 +248,12 @@ class Runtimes:
             again: record each once more.
             until: the time at which they are ended; what is not recorded by then is left out.
         """
-        mark = "-2" if again else ""
         tasks: dict[str, list[Future[dict[str, Trace]]]] = {"old": [], "new": []}
         ends = dict(zip(VERSIONS, self._share_time(until), strict=True))
         # a part of both versions, then the next: where time ends, or the user, there are pairs
         for start, label in itertools.product(range(self._workers), VERSIONS):
             part = trainings[start :: self._workers]
-            task = self._pool.submit(self._record_on, label, part, lines, mark, *ends[label])
+            task = self._pool.submit(self._record_on, label, part, lines, again, *ends[label])
             tasks[label].append(task)
         old, new = (
             {
@@ -246,7 +280,7 @@ class Runtimes:
                     for t in tried
                 ]
                 tasks.append(
-                    self._pool.submit(load_or_record, plain, runtime, Path(folder), f"-{label}")
+                    self._pool.submit(load_or_record, plain, runtime, Path(folder) / label)
                 )
             return tuple(  # type: ignore[return-value]
                 {
@@ -270,9 +304,7 @@ class Runtimes:
         with TemporaryDirectory(prefix="rlregress-trace-") as folder:
 
             def record_part(part: Sequence[Training], runtime: Runtime) -> dict[str, Trace]:
-                return load_or_record(
-                    part, runtime, Path(folder), "", lines, until, self._recording
-                )
+                return load_or_record(part, runtime, Path(folder), lines, until, self.processes)
 
             return self.work_on_version(label, trainings, record_part)
 
@@ -290,9 +322,9 @@ class Runtimes:
         runtime = self._runtimes[VERSIONS.index(label)]
         tasks = [
             self._pool.submit(work, trainings[n :: self._workers], runtime)
-            for n in range(self._workers)
+            for n in range(min(self._workers, len(trainings)))
         ]
-        return {name: other_trace for task in tasks for name, other_trace in task.result().items()}
+        return {name: result for task in tasks for name, result in task.result().items()}
 
 
 def _estimate_failing_seconds(failed: Trace) -> int:
@@ -304,7 +336,6 @@ def load_or_record(
     trainings: Sequence[Training],
     runtime: Runtime,
     folder: Path,
-    mark: str = "",
     lines: Noted = False,
     until: float | None = None,
     workers: Workers | None = None,
@@ -312,81 +343,40 @@ def load_or_record(
     """Return traces by name: those that an interrupted upgrade left behind, and new ones.
 
     Args:
-        mark: goes into the names of the files.
         lines: what is noted of the code that is reached.
         until: the time at which they are ended; a script is recorded up to it.
         workers: lend processes; then the trainings are parts of the stage that goes on, see
             ``progress``. None: there is no such stage.
     """
     counted = workers is not None
+    folder.mkdir(parents=True, exist_ok=True)
     traces: dict[str, Trace] = {}
-    for training in trainings:
-        path = trace_path(training, folder, mark)
+    paths = {training.name: trace_path(training, folder) for training in trainings}
+    for name, path in paths.items():
         if path.is_file():
             try:
-                traces[training.name] = trace_reader.load(path)
+                traces[name] = trace_reader.load(path)
                 _count_progress(counted, was_stored=True)
             except UserError:
                 path.unlink()
     missing = [training for training in trainings if training.name not in traces]
-    scripts = [training for training in missing if training.job.get("script")]
-    for training in scripts:
-        with suppress(child_processes.OutOfTime):
-            path = trace_path(training, folder, mark)
-            traces[training.name] = _record_script(training, runtime, path, lines, until)
-        _count_progress(counted)
-    batch = [training for training in missing if training not in scripts]
-    if batch:
+    if missing:
         with nullcontext(workers) if workers is not None else closing(Workers(1)) as lending:
-            traces.update(
-                _record_batch(batch, runtime, folder, mark, lines, until, lending, counted)
-            )
+            traces.update(_record(missing, runtime, paths, lines, until, lending, counted))
     return traces
 
 
-#: seconds in which a script that is stopped writes its trace.
-_WRITING = 20.0
-
-
-def _record_script(
-    training: Training, runtime: Runtime, path: Path, lines: Noted, until: float | None
-) -> Trace:
-    """Record a script in its own process, up to a time if it has not ended by then.
-
-    Raises:
-        OutOfTime: no trace was written by then, or not that of all steps that are to be compared.
-    """
-    part = path.with_suffix(".part")
-    job = {**training.job, "lines": lines, "until": until}
-    try:
-        new = recording_processes.record(job, part, runtime, until and until + _WRITING)
-    except child_processes.OutOfTime:
-        raise
-    except recording_processes.Killed as error:
-        return _make_killed_trace(training, error.signal, error.last_words)
-    except UserError as error:
-        # such as a fault that does not fit: the others go on
-        return trace_reader.make_failed_trace(str(error))
-    steps = int(job.get("cut", 0))
-    if not new.header.get("stopped"):
-        part.replace(path)
-    elif steps:
-        raise child_processes.OutOfTime(f"the script was ended before step {steps}")
-    return compared_trainings.cut_trace(new, steps) if steps else new
-
-
-def _make_killed_trace(training: Training, signal: str, message: str) -> Trace:
+def _make_killed_trace(training: Training, end: re.Match[str], message: str) -> Trace:
     """Return a failed trace that names the signal, and where a crash comes from."""
-    text = f"the process was ended by {signal}"
+    signal = end.group(1)
     if signal not in error_origin.SIGNALS:
-        return trace_reader.make_failed_trace(text)
+        return trace_reader.make_failed_trace(end.group())
     script = str(training.job.get("script", ""))
     packages = tuple(
         training.job.get("packages") or frameworks.get(training.owner).framework.modules
     )
-    return trace_reader.make_failed_trace(
-        text, error_origin.describe_crash(signal, message, script, packages)
-    )
+    crash = error_origin.describe_crash(signal, message, script, packages)
+    return trace_reader.make_failed_trace(end.group(), crash)
 
 
 def _count_progress(counts: bool, was_stored: bool = False) -> None:
@@ -394,63 +384,65 @@ def _count_progress(counts: bool, was_stored: bool = False) -> None:
         progress.done(reused=was_stored)
 
 
-def trace_path(training: Training, folder: Path, mark: str = "") -> Path:
+def trace_path(training: Training, folder: Path) -> Path:
     """Return the file of a training's trace in a folder."""
-    return folder / f"{training.owner}-{training.name.replace(' ', '--')}{mark}.trace"
+    return folder / f"{training.owner}-{training.name.replace(' ', '--')}.trace"
 
 
-def _record_batch(
+#: seconds in which a script that is stopped writes its trace.
+_WRITING = 20.0
+
+
+def _record(
     trainings: Sequence[Training],
     runtime: Runtime,
-    folder: Path,
-    mark: str,
+    paths: Mapping[str, Path],
     lines: Noted,
     until: float | None,
     workers: Workers,
     counts: bool,
 ) -> dict[str, Trace]:
-    """Record new traces in one process, which forks for each."""
+    """Record new traces in one process; what is not recorded in time is left out."""
     traces: dict[str, Trace] = {}
-    by_name = {training.name: training for training in trainings}
-    paths = {training.name: trace_path(training, folder, mark) for training in trainings}
+    common: dict[str, Any] = {"lines": lines}
+    if trainings[0].job.get("script"):
+        # it is stopped then, and its trace goes as far as it has come
+        common |= {"until": until, "first": len(runtime.paths)}
+        until = until and until + _WRITING
     jobs = [
-        {**t.job, "lines": lines, "name": t.name, "output": f"{paths[t.name]}.part"}
-        for t in trainings
+        {**t.job, **common, "name": t.name, "output": f"{paths[t.name]}.part"} for t in trainings
     ]
-
     tried = set()
 
-    def note_end(line: str) -> None:
-        name, _, _ = line.partition("\t")
+    def note_end(name: str) -> None:
         tried.add(name)
         part = Path(f"{paths[name]}.part")
         if part.is_file():
             part.replace(paths[name])
         _count_progress(counts)
 
-    ended = ""
-    with (
-        TemporaryDirectory(prefix="rlregress-trace-") as folder_name,
-        suppress(child_processes.OutOfTime),
-        workers.borrow(runtime, jobs[0]) as worker,
-    ):
-        path = Path(folder_name) / "jobs.json"
-        path.write_text(json.dumps({"jobs": jobs}), encoding="utf-8")
-        ended = worker.do_jobs(path, len(jobs), note_end, until)
+    ended = workers.do_jobs(runtime, jobs, note_end, until)
     late = child_processes.is_over(until)
-    for name, output in paths.items():
+    for training in trainings:
+        name, output = training.name, paths[training.name]
         error_file = Path(f"{output}.part.error")
         if output.is_file():
-            traces[name] = trace_reader.load(output)
+            trace = trace_reader.load(output)
+            steps = int(training.job.get("cut", 0))
+            if trace.header.get("stopped"):
+                # with more time there is more
+                output.unlink()
+            if not (steps and trace.header.get("stopped")):
+                traces[name] = compared_trainings.cut_trace(trace, steps) if steps else trace
         elif late and name not in tried:
             Path(f"{output}.part").unlink(missing_ok=True)
         elif error_file.is_file():
             text = error_file.read_text(encoding="utf-8", errors="replace")
-            killed = _ENDED.search(text)
+            end = _ENDED.search(text)
             traces[name] = (
-                _make_killed_trace(by_name[name], killed.group(1), text)
-                if killed is not None and killed.group(1) in error_origin.SIGNALS
-                else trace_reader.make_failed_trace(text)
+                trace_reader.make_failed_trace(text)
+                if end is None
+                else _make_killed_trace(training, end, text)
             )
         else:
             traces[name] = trace_reader.make_failed_trace(ended)

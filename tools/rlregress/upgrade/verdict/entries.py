@@ -30,43 +30,20 @@ from rlregress.upgrade.differences.public_names import PublicChange
 from rlregress.upgrade.differences.requirements import RequirementChange
 from rlregress.upgrade.versions import distribution_metadata
 
-
-def list_framework(
-    framework: str,
-    checks: Sequence[Entry],
-    details: Details,
-    standing: Mapping[tuple[str, str], str],
-    defaults: Iterable[ChangedDefault],
-    unread: Iterable[str],
-    pieces: Iterable[Entry],
-) -> tuple[Entry, ...]:
-    """Return everything that differs or was to be compared in one framework.
-
-    Args:
-        framework: its name.
-        checks: its trainings.
-        standing: detail and scope -> how the change stands to what is documented.
-        unread: defaults that could not be compared, in words.
-        pieces: of its code.
-    """
-    return (
-        *checks,
-        *list_details(details, standing, framework),
-        *list_defaults(defaults, unread, framework),
-        *pieces,
-    )
-
-
 # -- trainings, details, environments: what was planned to be compared -----------------------------
 
 
 def list_trainings(
-    traced: Iterable[Traced], lost: Iterable[NotTraced], same: Iterable[str], framework: str
+    traced: Iterable[Traced],
+    lost: Iterable[NotTraced],
+    same: Iterable[str],
+    framework: str,
+    kind: str = model.TRAINING,
 ) -> list[Entry]:
     """Return the trainings of a framework: compared, not compared, or without changed code."""
     return [
-        *(make_traced(training, framework) for training in traced),
-        *(make_untraced(training, framework) for training in lost),
+        *(make_traced(training, framework, kind) for training in traced),
+        *(make_untraced(training, framework, kind) for training in lost),
         *list_same_code(same, framework),
     ]
 

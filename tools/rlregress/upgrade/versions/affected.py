@@ -145,20 +145,32 @@ def adapters(
         return owners or frameworks.installed()
     if concerned or (old.lock and new.lock):
         return concerned
-    if same:
-        raise UserError(
-            "old and new are both the installed version; expected another version for one, such as "
-            f"{all_adapters[0].framework.packages[0]}==<version>"
-        )
-    if trees := [version.text for version in (old, new) if version.tree is not None]:
+    raise UserError(_explain_no_framework(old, new, pinned, all_adapters))
+
+
+def _explain_no_framework(
+    old: RequestedVersion,
+    new: RequestedVersion,
+    pinned: frozenset[str],
+    all_adapters: Sequence[Adapter],
+) -> str:
+    """Return in words why an upgrade concerns no framework, and what was expected."""
+    trees = [version.text for version in (old, new) if version.tree is not None]
+    if trees:
         modules = ", ".join(x.framework.modules[0] for x in all_adapters if x.framework.modules)
-        raise UserError(
+        return (
             f"the folder {' and '.join(trees)} holds no framework; expected a working tree with "
             f"one of the packages {modules}, a checkout of scripts, or a virtual environment"
         )
-    raise UserError(
+    packages = [x.framework.packages[0] for x in all_adapters]
+    if not pinned and not any(version.environment for version in (old, new)):
+        return (
+            "old and new are both the installed version; expected another version for one, such as "
+            f"{packages[0]}==<version>"
+        )
+    return (
         f"'{' '.join(sorted(pinned)) or old.text}' concerns no framework known here; "
-        f"expected one of {', '.join(x.framework.packages[0] for x in all_adapters)}; name it with "
+        f"expected one of {', '.join(packages)}; name it with "
         "--framework, or a script that uses it with --script"
     )
 
