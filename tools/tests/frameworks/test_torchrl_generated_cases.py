@@ -213,7 +213,7 @@ def test_what_a_version_lacks_is_no_difference_and_what_it_refuses_is(
 
 def test_a_version_that_lacks_all_calls_of_a_part_does_not_offer_it(monkeypatch, tmp_path):
     """It is reported as gone, or as new, and never as the same."""
-    with pytest.raises(Unsupported, match="nothing of shift"):
+    with pytest.raises(Unsupported, match="no class or function of shift"):
         traced(None, monkeypatch, tmp_path)
 
 
