@@ -156,9 +156,9 @@ def _implementations(*markers):
     return [implementation.name for implementation in pytest_plugin._list_implementations(metafunc)]
 
 
-def _undocumented(adapter, id):
-    scopes = [scope for detail, scope in adapter.observe.probes() if detail == id]
-    return [Implementation(adapter, registry.get(id), scope, None) for scope in scopes]
+def _undocumented(adapter, *ids):
+    probes = adapter.observe.probes()
+    return [Implementation(adapter, registry.get(id), scope, None) for id, scope in probes]
 
 
 def test_a_test_without_a_detail_asks_every_detail(monkeypatch):

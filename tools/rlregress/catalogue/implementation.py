@@ -312,11 +312,14 @@ def load_absent(adapter: Adapter) -> Mapping[str, str]:
     return reasons
 
 
-def list_implementations(adapter: Adapter, detail_id: str) -> list[Implementation]:
-    """List the implementations of a detail that ``adapter`` probes, one per scope."""
-    detail = registry.get(detail_id)
+def list_implementations(adapter: Adapter, *detail_ids: str) -> list[Implementation]:
+    """List the implementations of details that ``adapter`` probes, one per scope."""
     expectations_by_cell = load_documented(adapter)
+    scopes: dict[str, list[str]] = {}
+    for id, scope in adapter.observe.probes():
+        scopes.setdefault(id, []).append(scope)
     return [
-        Implementation(adapter, detail, scope, expectations_by_cell.get((detail_id, scope)))
-        for scope in sorted(scope for id, scope in adapter.observe.probes() if id == detail_id)
+        Implementation(adapter, registry.get(id), scope, expectations_by_cell.get((id, scope)))
+        for id in detail_ids
+        for scope in sorted(scopes.get(id, ()))
     ]

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from rlregress.check.tier_progress import TiersProgress
 
 _ADAPTERS = pytest.StashKey[list[Adapter]]()
+_IMPLEMENTATIONS = pytest.StashKey[dict[str, list[Implementation]]]()
 _SESSION: pytest.StashKey[Session] = pytest.StashKey()
 #: the config of this process, because hooks for reports get none
 _CONFIG: dict[str, pytest.Config] = {}
@@ -369,13 +370,16 @@ def _list_implementations(metafunc: pytest.Metafunc) -> list[Implementation]:
             'it with one @pytest.mark.detail("<id>"), or with none to test every detail'
         )
     try:
-        ids = [marker.args[0] for marker in markers] or [d.id for d in registry.all_details()]
-        return [
-            implementation
-            for id in ids
-            for adapter in _select_adapters(metafunc.config)
-            for implementation in list_implementations(adapter, id)
-        ]
+        ids = [registry.get(marker.args[0]).id for marker in markers] or registry.ids()
+        stash = metafunc.config.stash
+        if _IMPLEMENTATIONS not in stash:
+            # for many tests: to read the probes of an adapter takes a while
+            by_detail: dict[str, list[Implementation]] = {}
+            for adapter in _select_adapters(metafunc.config):
+                for implementation in list_implementations(adapter, *registry.ids()):
+                    by_detail.setdefault(implementation.detail.id, []).append(implementation)
+            stash[_IMPLEMENTATIONS] = by_detail
+        return [found for id in ids for found in stash[_IMPLEMENTATIONS].get(id, ())]
     except UserError as error:
         raise pytest.Collector.CollectError(str(error)) from None
 
