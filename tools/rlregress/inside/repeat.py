@@ -539,7 +539,7 @@ class _States:
         self._settings = {name: read() for name, (read, _) in _SETTINGS.items()}
 
     def restore(self) -> None:
-        """Restore the state in which this was made, except for ``_use_double_precision``."""
+        """Restore the saved state, but not the precision inside ``_use_double_precision``."""
         random_generators.restore_states(self._generators)
         for name, (read, put) in _SETTINGS.items():
             if read() != self._settings[name]:

@@ -47,11 +47,11 @@ def target_action(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 def target_terminal(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Measure which ends of an episode stop the bootstrap.
 
-    Three cases k: a step inside an episode, a terminated one, a truncated one (flags
-    terminated[k], truncated[k]). The flags enter where the framework receives them when it stores a
-    transition. The target Q networks say ``target_q``; reward ``reward``. The target y is where the
-    loss of the Q networks is lowest as a function of their value: the least of a parabola through
-    three losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
+    Three cases k: a step inside an episode, a terminated one, a truncated one (flags terminated[k],
+    truncated[k]). The flags enter where the framework receives them when it stores a transition.
+    The target Q networks output ``target_q``; reward ``reward``. The target y is where the loss of
+    the Q networks is lowest as a function of their value: the least of a parabola through three
+    losses, so that |y| has to stay below 0.75. Observed, [3]: y of the cases.
     """
     targets = []
     for terminated, truncated in zip(i["terminated"], i["truncated"], strict=False):
@@ -72,8 +72,8 @@ def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Measure the distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
-    the target then; every Q network says reward + errors[k]. Observed, [3]: the loss that is
-    differentiated, of each error.
+    the target then; every Q network outputs reward + errors[k]. Observed, [3]: the loss that
+    is differentiated, of each error.
     """
     agent = make(
         Settings(reward=float(i["reward"]), terminated=1.0, batch_size=int(i["batch_size"]))
@@ -85,7 +85,7 @@ def critic_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 def actor_loss(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Return the slope of the policy's objective.
 
-    The Q network says ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
+    The Q network outputs ``online`` and the target Q network ``target``, everywhere. Observed, [1]:
     the loss of the policy that is differentiated.
     """
     agent = make(Settings())
@@ -200,7 +200,7 @@ def warmup_draw(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
 def gradient_clip(make: MakeContinuousAgent, i: Inputs) -> np.ndarray:
     """Return the norm of huge gradients at the optimisers' steps.
 
-    The framework's own loop; the Q network says ``value`` everywhere, so that the norm of its
+    The framework's own loop; the Q network outputs ``value`` everywhere, so that the norm of its
     gradients is beyond 100. Observed, [1]: one over the norm of all gradients together at the
     first step of its optimiser; 0.0 for a norm beyond 100.
     """

@@ -48,11 +48,11 @@ def _random(actions: Sequence[float]) -> np.ndarray:
 def target_double(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Measure which network chooses the next action, and which one values it.
 
-    Three actions; in every state the Q network says ``online`` and the target network ``target``.
-    An update on steps inside an episode with action 0 and reward ``reward``. The target y is where
-    the loss is lowest as a function of the Q network's value of action 0: the least of a parabola
-    through the losses of the values -0.25, 0 and 0.25, so that |y| has to stay below 0.75, and the
-    first of ``online`` below the others. Observed, [1]: y.
+    Three actions; in every state the Q network outputs ``online`` and the target network
+    ``target``. An update on steps inside an episode with action 0 and reward ``reward``. The target
+    y is where the loss is lowest as a function of the Q network's value of action 0: the least of a
+    parabola through the losses of the values -0.25, 0 and 0.25, so that |y| has to stay below 0.75,
+    and the first of ``online`` below the others. Observed, [1]: y.
     """
     agent = make(Settings(reward=float(i["reward"]), discount=float(i["discount"])))
     return np.array([_target(agent, i["online"], i["target"])])
@@ -61,7 +61,7 @@ def target_double(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 def target_ties(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Return the next value where several actions are the best.
 
-    The target network says ``target``, with several best values, in every state; the Q network
+    The target network outputs ``target``, with several best values, in every state; the Q network
     prefers the first of them. Reward ``reward``; the target y is found as in the detail on double
     Q-learning, |y| below 0.75. Observed, [1]: y.
     """
@@ -76,7 +76,7 @@ def target_terminal(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 
     Three cases k: a step inside an episode, a terminated one, a truncated one (flags
     terminated[k], truncated[k]). The flags enter where the framework receives them when it stores a
-    transition. The target network says ``target_q`` of its best action and less of the others;
+    transition. The target network outputs ``target_q`` for its best action, less for the others;
     reward ``reward``. The target y is found as in the detail on double Q-learning, |y| below 0.75.
     Observed, [3]: y of the cases.
     """
@@ -99,8 +99,8 @@ def loss_kind(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Measure the distance between prediction and target.
 
     An update on ``batch_size`` equal transitions that terminate, with reward ``reward``, which is
-    the target then; the Q network says reward + errors[k] for their action. Observed, [3]: the loss
-    that is differentiated, of each error.
+    the target then; the Q network outputs reward + errors[k] for their action. Observed, [3]: the
+    loss that is differentiated, of each error.
     """
     settings = Settings(reward=float(i["reward"]), terminated=1.0, batch_size=int(i["batch_size"]))
     agent = make(settings)

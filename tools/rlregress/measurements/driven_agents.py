@@ -90,7 +90,7 @@ class DiscreteAgent(Protocol):
     """An agent of discrete actions with a Q network and a target network."""
 
     def set_values(self, online: Sequence[float], target: Sequence[float]) -> None:
-        """Let the networks say Q(s, a) = online[a], and target[a], in every state s."""
+        """Let the networks output Q(s, a) = online[a], and target[a], in every state s."""
 
     def fill(self, online: float, target: float) -> None:
         """Set every parameter of the networks to a number."""
@@ -99,8 +99,7 @@ class DiscreteAgent(Protocol):
         """Return one parameter of the target network."""
 
     def loss(self, online: Sequence[float], target: Sequence[float]) -> float:
-        """Return the loss of one update, as it is differentiated, with networks that say these
-        numbers.
+        """Return the loss that one update differentiates, with networks that output these numbers.
 
         All transitions of its minibatch have action 0, and reward and ends of the settings.
         """
@@ -115,7 +114,7 @@ class DiscreteAgent(Protocol):
     def act(self, values: Sequence[float], deterministic: bool) -> int | None:
         """Act as a user asks for it, or without chance, once epsilon is at its end.
 
-        The Q network says ``values`` in every state. None: there is no way to ask for that.
+        The Q network outputs ``values`` in every state. None: the framework offers no such way.
         """
 
 
@@ -143,13 +142,12 @@ class ContinuousAgent(Protocol):
         """
 
     def networks(self) -> tuple[int, int]:
-        """Number of Q networks that are trained by default, and of target Q networks."""
+        """Return how many Q networks are trained by default, and how many target Q networks."""
 
     def losses(self, online: float, target: float) -> tuple[float, float]:
-        """Return losses of the Q networks and of the policy in one update, as they are
-        differentiated.
+        """Return the losses that one update differentiates: of the Q networks and of the policy.
 
-        Every Q network says ``online``, every target Q network ``target``. The transitions have
+        Every Q network outputs ``online``, every target Q network ``target``. The transitions have
         reward and ends of the settings.
         """
 
@@ -164,18 +162,17 @@ MakeContinuousAgent = Callable[[Settings], ContinuousAgent]
 
 
 class QuantileCritic(Protocol):
-    """Q networks that say a distribution, as quantiles of equal weight.
+    """Q networks that output a distribution, as quantiles of equal weight.
 
     One that chooses among discrete actions is a ``DiscreteAgent`` as well, whose values are then
     tables [quantiles, actions] or, where all quantiles are equal, rows [actions].
     """
 
     def quantile_loss(self, quantiles: Sequence[float]) -> float:
-        """Return the loss of one update, as it is differentiated, where every Q network says these
-        quantiles.
+        """Return the loss that one update differentiates.
 
-        The transitions of its minibatch have reward and ends of the settings, and no entropy enters
-        their target.
+        Every Q network outputs these quantiles. The transitions of its minibatch have reward and
+        ends of the settings, and no entropy enters their target.
         """
 
 

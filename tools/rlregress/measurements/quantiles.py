@@ -17,8 +17,9 @@ Inputs = Mapping[str, Any]
 
 
 def _off_target(make: MakeQuantileCritic, errors: Any, **settings: Any) -> float:
-    """Return the loss of terminations with reward 0 where quantile k is below the target by
-    errors[k].
+    """Return the loss where quantile k is below the target by errors[k].
+
+    The transitions are terminations with reward 0, which is the target then.
     """
     agent = make(Settings(terminated=1.0, quantiles=len(errors), **settings))
     return agent.quantile_loss((-np.asarray(errors)).tolist())
@@ -77,11 +78,11 @@ def loss_networks(make: MakeQuantileCritic, i: Inputs) -> np.ndarray:
 def target_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Measure which next action the target is the distribution of.
 
-    In every state the Q network says ``online`` of each action, all quantiles alike, and the target
-    network the quantiles target[:, a] of action a. An update on steps inside an episode with action
-    0 and reward ``reward``. The quantiles of action 0 are all one number c; the loss is lowest
-    where c is the mean of the target's quantiles, found as in the detail on double Q-learning.
-    Observed, [1]: that mean.
+    In every state the Q network outputs ``online`` for each action, all quantiles alike, and the
+    target network the quantiles target[:, a] of action a. An update on steps inside an episode with
+    action 0 and reward ``reward``. The quantiles of action 0 are all one number c; the loss is
+    lowest where c is the mean of the target's quantiles, found as in the detail on double
+    Q-learning. Observed, [1]: that mean.
     """
     quantiles, actions = i["target"].shape
     agent = make(
@@ -99,7 +100,7 @@ def target_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
 def greedy_action(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Return the statistic by which an action is chosen, without exploration.
 
-    The Q network says the quantiles values[:, a] of action a. Observed, [1]: the number of the
+    The Q network outputs the quantiles values[:, a] of action a. Observed, [1]: the number of the
     action that a user gets who asks for one without chance.
     """
     quantiles, actions = i["values"].shape

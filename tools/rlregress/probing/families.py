@@ -201,7 +201,9 @@ def find_in(package: str, **functions: Sequence[str]) -> Callable[[str], Any]:
                 _import_module(f"{package}.{modules[name]}", package.rpartition(".")[0]), name
             )
         except AttributeError as error:  # which would stand for a function that is left out
-            raise UserError(f"{package}.{modules[name]} gives no {name}: {error}") from error
+            raise UserError(
+                f"cannot import {name} from {package}.{modules[name]}: {error}"
+            ) from error
 
     return find
 

@@ -30,9 +30,9 @@ def make_constant(network: nn.Module, numbers: Any) -> None:
 
 
 def make_pinned(network: nn.Module, call: Callable[[], torch.Tensor], numbers: Any) -> None:
-    """Let a network output these numbers, or one number, for one input, and others elsewhere.
+    """Let a network output these numbers, or one number, for one input.
 
-    An update that evaluates it on another input shows that.
+    It outputs others for other inputs, so an update that evaluates it on a wrong input shows that.
 
     Args:
         call: evaluates it on the input, [1, outputs].

@@ -121,9 +121,7 @@ def defaults(source: Source) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def applied(algorithm: str, given: Mapping[str, Any], source: Source) -> dict[str, Any]:
-    """Return hyperparameters of a script that gets a set on its command line, as a training gives
-    it.
-    """
+    """Return the hyperparameters of a script whose command line sets those that are given."""
     # here, because a training asks this module for the names
     from rlregress.frameworks.cleanrl.train.training import make_arguments
 

@@ -32,13 +32,13 @@ class Constant(nn.Module):
 
 
 class Pinned(Constant):
-    """A Q network that outputs its number where a loss has to evaluate it, and others elsewhere.
+    """A Q network that outputs its number where a loss has to evaluate it.
 
-    There is the observation 0 with the action 0.5, as ``transitions`` has them, and the next
-    observation 1 with the action 0.
+    It outputs other numbers for other inputs. The right input is the observation 0 with the action
+    0.5, as ``transitions`` has them, and the next observation 1 with the action 0.
 
     Args:
-        of_policy: there is the observation 0 with the action 0 instead.
+        of_policy: the right input is the observation 0 with the action 0 instead.
     """
 
     def __init__(self, number: float, of_policy: bool = False) -> None:

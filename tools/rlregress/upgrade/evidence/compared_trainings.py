@@ -185,7 +185,7 @@ def cut_trace(trace: Trace, steps: int) -> Trace:
 
 
 def count_common_steps(old: Trace, new: Trace) -> int | None:
-    """Return how many steps of environments both traces have; None: time ended neither."""
+    """Return how many environment steps both traces have; None if no time limit ended either."""
     if not (old.header.get("stopped") or new.header.get("stopped")):
         return None
     return min(old.count("step"), new.count("step"))

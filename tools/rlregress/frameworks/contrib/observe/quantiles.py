@@ -47,7 +47,7 @@ def _default_truncation(inputs: Inputs) -> np.ndarray:
 
 
 def _with_quantiles(inputs: Inputs, **arguments: Any) -> Any:
-    """Return a TQC agent whose networks and target networks say the quantiles of the inputs."""
+    """Return a TQC agent whose networks and target networks output the quantiles of the inputs."""
     networks, count = inputs["quantiles"].shape
     agent = constant_agents.make_off_policy(
         TQC,

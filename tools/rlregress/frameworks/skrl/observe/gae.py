@@ -43,7 +43,7 @@ def _segment(inputs: Inputs, prepare: Any = _identity, **settings: Any) -> list[
     """Return advantages and value targets of a rollout, [T] each: values stored, and added to
     these.
 
-    The value network says scaled values, which have to be scaled back wherever they are added to
+    The value network outputs scaled values, which have to be scaled back wherever they are added to
     rewards.
     """
     advantages: list[torch.Tensor] = []

@@ -74,11 +74,12 @@ def make_critics_constant(critic: Any, numbers: Iterable[float]) -> None:
 
 
 def pin_critics(agent: Any, critic: Any, numbers: Iterable[float], action: Any = None) -> None:
-    """Let Q network i output numbers[i] where an update has to evaluate it, and others elsewhere.
+    """Let Q network i output numbers[i] for the input on which an update has to evaluate it.
 
-    Trained ones are evaluated on the stored observation and action, or on ``action`` there, targets
-    on the next observation and ``action``. Networks without targets normalise by batches, and only
-    what is constant is known: see ``make_critics_constant``.
+    It outputs other numbers for other inputs. The right observation of a trained network is the
+    stored one, that of a target network the next one. The right action is ``ACTION``, or what
+    ``action`` returns for that observation. Networks without targets normalise by batches, so that
+    only constant outputs are known: see ``make_critics_constant``.
     """
     numbers = list(numbers)
     if not hasattr(agent, "critic_target"):

@@ -100,7 +100,7 @@ class Driver:
         return float(losses["loss_value"].detach()), float(losses["loss_actor"].detach())
 
     def target_actions(self) -> np.ndarray:
-        """Return the discounted values of a target network that says the action itself."""
+        """Return the discounted values of a target network that outputs the action itself."""
         self.set_values(0.0, 0.0)
         weight, _ = _layer(self._loss.target_value_network_params)
         weight.copy_(torch.tensor([[0.0, 1.0]]))
