@@ -171,7 +171,12 @@ def answering(monkeypatch, folder, answers):
     monkeypatch.setattr(generated_faults, "_folder", lambda: folder)
     files = ("stable_baselines3/common/noise.py",)
     monkeypatch.setattr(generated_faults, "load_scope", lambda name: files)
-    names = {UNIT: "_unit", TRACE: "_traced", CALLS: "_called", BEHAVIOR: "_behaving"}
+    names = {
+        UNIT: "_run_probes",
+        TRACE: "_run_traces",
+        CALLS: "_called",
+        BEHAVIOR: "_run_behavior_tests",
+    }
     for tier, name in names.items():
         monkeypatch.setattr(tier_power, name, query(tier))
     return requested
