@@ -187,7 +187,7 @@ def test_an_installed_wheel_is_not_written_to(site, tmp_path):
 
     assert text("print(suite.workplace())") == str(tmp_path / "here")
     sentence = "recording writes into a checkout of rlregress, and this was installed from a "
-    assert text("suite.checkout('recording')").startswith(sentence)
+    assert text("suite.require_checkout('recording')").startswith(sentence)
 
 
 def test_a_cache_that_cannot_be_written_is_one_sentence(site, tmp_path):
