@@ -1,13 +1,13 @@
-"""Run many trainings of one framework: ``python -m rlregress.inside.batch [JOBS]``.
+"""Run many trainings of one framework, or scripts, each in a process of its own.
 
 Everything is imported once, then each training runs in a separate child process. Runs inside
 foreign and old environments: Python 3.10 syntax.
 
-Without a file, each line of its input names one: what was imported is still there. The file holds
-``jobs``, each as for ``inside.trace_worker``, with ``name``; ``folder``, the working directory of
-those of a file that its input names; and ``calls`` if calls are captured instead of traces, see
-``inside.calls``. After each job a line is printed, "<name>\\t<status>\\t <seconds>". If it has no
-trace, ``<output>.error`` has its messages.
+Each line of the input names a file: what was imported for an earlier one is still there. The file
+holds ``jobs``, each as for ``inside.trace_worker``, with ``name``; ``folder``, their working
+directory; and ``calls`` if calls are captured instead of traces, see ``inside.calls``. After each
+job a line is printed, "<name>\\t<status>\\t <seconds>". If it has no trace, ``<output>.error`` has
+its messages.
 """
 
 from __future__ import annotations
@@ -88,18 +88,17 @@ def _run_child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> No
         os._exit(status)
 
 
-def main(arguments: list[str]) -> int:
+def main(_: list[str]) -> int:
     """Do the jobs of each file; return 0 when all were tried."""
-    for number, path in enumerate(arguments or map(str.rstrip, sys.stdin)):
+    for number, path in enumerate(map(str.rstrip, sys.stdin)):
         with open(path, encoding="utf-8") as file:
             request = json.load(file)
         jobs = request["jobs"]
-        if not arguments:
-            os.chdir(request["folder"])
-        if jobs and jobs[0].get("script"):
+        os.chdir(request["folder"])
+        if jobs[0].get("script"):
             # each child imports what the script does
             recorder.list_methods_of_adapters()
-        elif jobs and not number:
+        elif not number:
             import_shared_modules(jobs[0])
         work: Callable[[dict[str, Any]], Any] = trace_worker.record_job
         if "calls" in request:

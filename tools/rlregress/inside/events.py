@@ -120,16 +120,16 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _directions = [np.zeros((2, 0))]
 
 
-def _project_numbers(start: int, numbers: np.ndarray) -> np.ndarray:
-    """Return two fixed random projections of numbers at ``start`` of a longer sequence."""
-    need = start + len(numbers)
+def _project_numbers(numbers: np.ndarray) -> np.ndarray:
+    """Return two fixed random projections of numbers."""
+    need = len(numbers)
     if _directions[0].shape[1] < need:
         # a separate generator leaves those of the training alone
         draw = np.random.Generator(np.random.PCG64(1))
         size = 1 << max(need - 1, 1023).bit_length()
         # number by number, so that a longer sequence begins with the shorter one
         _directions[0] = np.ascontiguousarray(draw.standard_normal((size, 2)).T)
-    return np.asarray(_directions[0][:, start:need] @ numbers)
+    return np.asarray(_directions[0][:, :need] @ numbers)
 
 
 @suspend_tracer
@@ -282,7 +282,7 @@ def _make_numbers_part(arrays: Sequence[np.ndarray]) -> Part:
     rows = [row.astype(np.float64) for row in flat]
     numbers = rows[0] if len(rows) == 1 else np.concatenate([np.zeros(0), *rows])
     with np.errstate(all="ignore"):
-        total, shadow = float(np.dot(numbers, numbers)), _project_numbers(0, numbers)
+        total, shadow = float(np.dot(numbers, numbers)), _project_numbers(numbers)
     first: Any = flat[0][:FIRST_VALUES] if flat else []
     # few numbers are all in the part: they need no shadow
     is_long = len(numbers) > FIRST_VALUES
@@ -312,7 +312,7 @@ def _join_parts(parts: Sequence[Part]) -> Part:
 
 def _read_projections(part: Part) -> np.ndarray:
     numbers = np.array([float(x) for x in (part[3] or part[2])])
-    return numbers if part[3] else _project_numbers(0, numbers)
+    return numbers if part[3] else _project_numbers(numbers)
 
 
 def _round_number(number: float) -> Any:

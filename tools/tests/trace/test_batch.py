@@ -39,11 +39,11 @@ def recorded(tmp_path_factory, warm_executable):
         plain_job(folder, "other"),
     ]
     path = folder / "jobs.json"
-    path.write_text(json.dumps({"jobs": jobs}))
+    path.write_text(json.dumps({"jobs": jobs, "folder": str(folder)}))
     runtime = Runtime("old", python=warm_executable)
     process = subprocess.run(
-        recording_processes.start_command("batch", runtime, path), env=runtime.environment(),
-        capture_output=True, text=True,
+        recording_processes.start_command("batch", runtime), env=runtime.environment(),
+        input=f"{path}\n", capture_output=True, text=True,
     )  # fmt: skip
     return process, folder
 
@@ -105,11 +105,11 @@ def test_a_training_that_is_ended_says_by_what(tmp_path):
     names = ["late", "killed", "ended", "last"]
     jobs = [{"name": name, "output": str(tmp_path / name)} for name in names]
     path = tmp_path / "jobs.json"
-    path.write_text(json.dumps({"jobs": jobs}))
+    path.write_text(json.dumps({"jobs": jobs, "folder": str(tmp_path)}))
     library = str(Path(batch.__file__).parents[2])
     process = subprocess.run(
-        [sys.executable, "-c", ENDED, str(path)], capture_output=True, text=True, check=True,
-        env={**Runtime("old").environment(), "PYTHONPATH": library},
+        [sys.executable, "-c", ENDED], input=f"{path}\n", capture_output=True, text=True,
+        check=True, env={**Runtime("old").environment(), "PYTHONPATH": library},
     )  # fmt: skip
     assert [line.split("\t")[0] for line in process.stdout.splitlines()] == names
     values = {name: tmp_path / f"{name}.error" for name in names}

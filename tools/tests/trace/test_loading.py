@@ -72,13 +72,13 @@ def test_what_is_loaded_before_the_fork_counts(tmp_path):
     """Each training of a batch has loaded the modules and files that all of them share."""
     job = {"framework": "sb3", "training": "a2c", "seed": 0, "name": "a2c", "lines": False}
     path = tmp_path / "jobs.json"
-    path.write_text(json.dumps({"jobs": [{**job, "output": str(tmp_path / "a2c.trace")}]}))
+    jobs = [{**job, "output": str(tmp_path / "a2c.trace")}]
+    path.write_text(json.dumps({"jobs": jobs, "folder": str(tmp_path)}))
     runtime = Runtime("old")
     subprocess.run(
-        recording_processes.start_command("batch", runtime, path),
-        env=runtime.environment(),
-        check=True,
-    )
+        recording_processes.start_command("batch", runtime), env=runtime.environment(), check=True,
+        input=f"{path}\n", text=True,
+    )  # fmt: skip
     header = trace_reader.load(tmp_path / "a2c.trace").header
     assert "stable_baselines3/common/on_policy_algorithm.py" in header["imported"]
     # read when the package is imported

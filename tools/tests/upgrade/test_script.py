@@ -14,7 +14,7 @@ import pytest
 from rlregress.cli import upgrade as upgrade_command
 from rlregress.errors import UserError
 from rlregress.inside import trace_worker
-from rlregress.trace import jobs
+from rlregress.trace import jobs, rounding
 from rlregress.trace.recording_processes import Runtime
 from rlregress.upgrade import cascade
 from rlregress.upgrade.evidence import direct_calls, runtimes
@@ -86,6 +86,23 @@ def test_a_script_that_does_the_same_is_acquitted(judge, tree):
     assert report["frameworks"] == {}
     assert "lines 4 never ran" in text
     assert "| equal | train.py |" in text
+
+
+@pytest.mark.nightly
+def test_the_rounding_of_a_script_is_measured(judge, tree, monkeypatch):
+    """By copies of the old version, as that of a built-in training."""
+    counts, measure = [], rounding.measure_rounding
+
+    def measure_and_count(comparison, old, new, copies):
+        counts.append(len(copies))
+        return measure(comparison, old, new, copies)
+
+    monkeypatch.setattr(rounding, "measure_rounding", measure_and_count)
+    other = "(((given - wanted) / 3) ** 2).mean() * 9"
+    code, report, _ = judge(tree("a"), tree("b", "((given - wanted) ** 2).mean()", other))
+    traced = report["script"]["train.py"]
+    assert (code, report["verdict"], traced["verdict"]) == (0, "close", "close")
+    assert counts == [rounding.COPIES]
 
 
 @pytest.mark.nightly
