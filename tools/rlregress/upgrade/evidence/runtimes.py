@@ -93,7 +93,7 @@ class Workers:
         Returns:
             How the process ended; empty: it did all of them.
         """
-        ended = ""
+        end_reason = ""
         with (
             suppress(child_processes.OutOfTime),
             TemporaryDirectory(prefix="rlregress-jobs-") as folder,
@@ -105,10 +105,10 @@ class Workers:
             request = {"jobs": jobs, "folder": place, **shared}
             path.write_text(json.dumps(request), encoding="utf-8")
             with self.borrow(runtime, jobs[0]) as worker:
-                ended = worker.do_jobs(
+                end_reason = worker.do_jobs(
                     path, len(jobs), lambda line: note_end(line.partition("\t")[0]), until
                 )
-        return ended
+        return end_reason
 
     def close(self) -> None:
         """End all that are idle."""
@@ -225,12 +225,12 @@ class Runtimes:
         label: str,
         trainings: Sequence[Training],
         lines: Mapping[str, Noted],
-        again: bool = False,
+        is_repetition: bool = False,
         until: float | None = None,
     ) -> dict[str, Trace]:
         number, noted_lines = VERSIONS.index(label), lines.get(label, False)
         runtime, folder = self._runtimes[number], self._folders[number]
-        if again:
+        if is_repetition:
             folder = folder / "again"
         return load_or_record(trainings, runtime, folder, noted_lines, until, self.processes)
 
@@ -421,7 +421,7 @@ def _record(
             part.replace(paths[name])
         _count_progress(counts)
 
-    ended = workers.do_jobs(runtime, jobs, note_end, until)
+    end_reason = workers.do_jobs(runtime, jobs, note_end, until)
     late = child_processes.is_over(until)
     for training in trainings:
         name, output = training.name, paths[training.name]
@@ -445,6 +445,6 @@ def _record(
                 else _make_killed_trace(training, end, text)
             )
         else:
-            traces[name] = trace_reader.make_failed_trace(ended)
+            traces[name] = trace_reader.make_failed_trace(end_reason)
         error_file.unlink(missing_ok=True)
     return traces
