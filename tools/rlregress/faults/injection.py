@@ -39,7 +39,10 @@ def inject_fault(fault: Fault) -> Iterator[dict[str, str]]:
         changed = source.replace_occurrence(text, fault.old, fault.new, fault.occurrence)
         if changed is None:
             count = text.count(fault.old)
-            raise UserError(f"{unfit} {fault.file} holds {fault.old!r} {count} times")
+            which = f"occurrence {fault.occurrence}" if fault.occurrence else "the only occurrence"
+            raise UserError(
+                f"{unfit} it replaces {which} of {fault.old!r} in {fault.file}, found {count}"
+            )
         # the copy may be a link to the installed file
         file.unlink()
         file.write_text(changed, "utf-8")

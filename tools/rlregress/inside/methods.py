@@ -41,7 +41,7 @@ def find_other_defaults(
     if not (now and then):
         _check_inner_functions(texts, name)
         return None
-    if has_other_decorators(name, texts):
+    if do_decorators_differ(name, texts):
         raise Misfit(f"{name} has other decorators")
     if len(now) != 1 or _takes(now[0]) == _takes(then[0]):
         return None
@@ -73,7 +73,7 @@ def is_of_class(name: str, texts: Sequence[str]) -> bool:
     return "." in name and all(_find_definitions(text, name) for text in texts)
 
 
-def has_other_decorators(name: str, texts: Sequence[str]) -> bool:
+def do_decorators_differ(name: str, texts: Sequence[str]) -> bool:
     """Return whether a function, or one of its name, has other decorators in the other text."""
     now, then = (
         [

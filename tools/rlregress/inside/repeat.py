@@ -237,7 +237,7 @@ class Call:
         """
         begun, self._limit = time.process_time(), seconds
         try:
-            self._before = _describe_all(self._copies.make_copy())
+            self._before = _describe_arguments(self._copies.make_copy())
             old = self._call_version(self.old)
             if old.error:
                 why = f"the old code raises {old.error_text} on the given arguments"
@@ -394,7 +394,7 @@ class Call:
         described = leaves.describe_leaves(result, RESULT, named, handed.unread)
         with bindings.bind_temporarily(code.bound):
             described.update(_compute_gradients(result, arguments))
-        described.add(_describe_all(arguments, handed.unread))
+        described.add(_describe_arguments(arguments, handed.unread))
         described.update(states)
         if writings is None:
             return Outcome(error, error_text, described, watch.values)
@@ -499,8 +499,12 @@ def describe_outside(modules: Sequence[types.ModuleType], around: Mapping[str, A
     return described
 
 
-def _describe_all(arguments: Arguments, unread: Any = None) -> Described:
-    """Return the leaves of all arguments."""
+def _describe_arguments(arguments: Arguments, unread: Any = None) -> Described:
+    """Describe the leaves of all arguments.
+
+    Args:
+        unread: returns the keys of a dictionary that are left out, as of ``leaves``.
+    """
     described = Described()
     for name, value in arguments.items():
         described.add(leaves.describe_leaves(value, name, unread=unread))

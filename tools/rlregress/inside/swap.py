@@ -198,7 +198,7 @@ def _fits(
     """Return whether the other code can replace the function's, or no class holds it."""
     if not methods.is_of_class(name, texts):
         return True
-    if len(old) != len(new) or methods.has_other_decorators(name, texts):
+    if len(old) != len(new) or methods.do_decorators_differ(name, texts):
         return False
     return len(old) != 1 or {*old[0].co_freevars} ^ {*new[0].co_freevars} != {"__class__"}
 

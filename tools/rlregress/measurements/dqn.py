@@ -121,8 +121,10 @@ def gradient_clip(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     return np.array([inverse(norm)])
 
 
-def _moves(make: MakeDiscreteAgent, settings: Settings) -> tuple[list[tuple[int, float]], int]:
-    """Return steps at which the target network moved, each with the share; environments stepped.
+def _record_target_moves(
+    make: MakeDiscreteAgent, settings: Settings
+) -> tuple[list[tuple[int, float]], int]:
+    """Return steps and shares of each move of the target network, and the number of environments.
 
     Every parameter of the Q network is 1 and of the target network 0, and so again after each move.
     """
@@ -147,7 +149,7 @@ def target_update_interval(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     Observed, [1]: environment steps from one change of the target network to the next, 0.0 if there
     are not two.
     """
-    moves, _ = _moves(
+    moves, _ = _record_target_moves(
         make,
         Settings(steps=int(i["steps"]), every=int(i["every"]), target_every=int(i["interval"])),
     )
@@ -161,7 +163,7 @@ def target_update_environments(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray
     more). Observed, [2]: environments that were stepped; transitions, over all of them, from one
     change of the target network to the next, 0.0 if there are not two.
     """
-    moves, environments = _moves(
+    moves, environments = _record_target_moves(
         make,
         Settings(
             environments=int(i["environments"]),
@@ -180,13 +182,17 @@ def target_update_share(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     ``interval``, the fraction is not set. Observed, [1]: a parameter of the target network after
     its first update.
     """
-    moves, _ = _moves(make, Settings(steps=int(i["steps"]), target_every=int(i["interval"])))
+    moves, _ = _record_target_moves(
+        make, Settings(steps=int(i["steps"]), target_every=int(i["interval"]))
+    )
     return np.array([moves[0][1] if moves else 0.0])
 
 
 def hard_update_period(make: MakeDiscreteAgent, i: Inputs) -> np.ndarray:
     """Return the environment steps between the first copies of the Q network, [2]."""
-    moves, _ = _moves(make, Settings(steps=int(i["steps"]), target_every=int(i["interval"])))
+    moves, _ = _record_target_moves(
+        make, Settings(steps=int(i["steps"]), target_every=int(i["interval"]))
+    )
     copies = [steps for steps, share in moves if share == 1.0]
     return np.diff(copies[:3]).astype(np.float64)
 

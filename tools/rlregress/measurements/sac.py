@@ -79,7 +79,7 @@ def update_order(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     return (np.abs(changes) > 1e-3).astype(np.float64)
 
 
-def _longest_burst(journal: Journal) -> int:
+def _count_consecutive_policy_updates(journal: Journal) -> int:
     """Return the most updates of the policy in a row, without one of the Q networks."""
     longest = current = 0
     for part, _ in journal.updates:
@@ -96,7 +96,9 @@ def update_schedule(make: MakeTwinDriver, i: Inputs) -> np.ndarray:
     critics = [steps for part, steps in journal.updates if part == "critic"]
     moves = zip(journal.moves, critics, strict=False)
     target_moves = sum(targets for (_, targets), steps in moves if steps > past)
-    return np.array([*counts, target_moves, _longest_burst(journal)], dtype=np.float64)
+    return np.array(
+        [*counts, target_moves, _count_consecutive_policy_updates(journal)], dtype=np.float64
+    )
 
 
 def temperature_rate(make: MakeTwinDriver, i: Inputs) -> np.ndarray:

@@ -45,12 +45,13 @@ def _read_versions(names: tuple[str, ...], places: Places) -> Mapping[str, str]:
 
 
 def find_distribution(name: str) -> tuple[str, Path] | None:
-    """Return version and folder of an installed distribution; None: it is not installed."""
-    return _find_distribution(name, _list_places())
+    """Return version of a distribution, and the folder that it is installed in; None: it is not."""
+    return _find_distribution_cached(name, _list_places())
 
 
 @functools.lru_cache(maxsize=16)
-def _find_distribution(name: str, places: Places) -> tuple[str, Path] | None:
+def _find_distribution_cached(name: str, places: Places) -> tuple[str, Path] | None:
+    # a part of the key of the cache
     del places
     for distribution in importlib.metadata.distributions(name=name):
         return distribution.version, Path(str(distribution.locate_file("")))

@@ -63,7 +63,8 @@ def describe_golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
     changed = [_describe_pair(name, *pair) for name, pair in result.versions.items()]
     lines.append(f"changed packages: {', '.join(changed) or 'none'}")
     sources = [
-        f"  {name}{_list_functions(functions)}" for name, functions in result.sources.items()
+        f"  {name}{_format_function_suffix(functions)}"
+        for name, functions in result.sources.items()
     ]
     lines.append(f"changed files of script and library: {len(sources) or 'none'}")
     lines += _shorten_list(sources, "  and {} more")
@@ -73,7 +74,7 @@ def describe_golden_difference(result: GoldenResult, trace: Trace) -> list[str]:
     return lines
 
 
-def _list_functions(functions: Sequence[str]) -> str:
+def _format_function_suffix(functions: Sequence[str]) -> str:
     return f": {'; '.join(_shorten_list(functions, 'and {} more'))}" if functions else ""
 
 

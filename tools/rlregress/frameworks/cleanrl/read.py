@@ -76,7 +76,7 @@ _OF_SOME_VERSIONS = {("dqn", "polyak_coefficient"), ("dqn", "max_gradient_norm")
 
 
 def name_script(algorithm: str) -> str:
-    """Return the name of the script of an algorithm; of DQN there is one, for discrete actions."""
+    """Return the name of an algorithm's script: of continuous actions, but for DQN's."""
     return algorithm if algorithm == "dqn" else f"{algorithm}_continuous_action"
 
 

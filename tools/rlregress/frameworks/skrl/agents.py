@@ -262,7 +262,7 @@ class Training:
         return compat.read_stored(self.memory, name)
 
 
-def train_together(trainings: Sequence[Training], steps: int) -> Any:
+def make_joint_trainer(trainings: Sequence[Training], steps: int) -> Any:
     """Return a trainer for ``steps`` steps of all environments, in which each agent has its own."""
     environment = wrap_environments(
         [single for training in trainings for single in training.environments], {}

@@ -230,10 +230,10 @@ def _list_not_checked(entries: Iterable[Entry]) -> list[str]:
     own = [entry for entry in entries if entry.state in model.INCOMPLETE]
     # code that ran in part is more likely to be used than code that never ran
     own.sort(key=lambda entry: (_KINDS.index(entry.kind), not entry.by))
-    return [_describe_unchecked(entry) for entry in own]
+    return [_describe_unchecked_entry(entry) for entry in own]
 
 
-def _describe_unchecked(entry: Entry) -> str:
+def _describe_unchecked_entry(entry: Entry) -> str:
     line = _describe_entry(entry)
     if line != _name_entry(entry):
         return line

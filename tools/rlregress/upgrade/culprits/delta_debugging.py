@@ -355,13 +355,13 @@ def _search_level(
         if all_functions in level.trials and level.trials[all_functions].changes_training:
             level.without_influence, level.together = [], list(all_functions)
     if level.failed and level.alone is None and not (level.influencing or level.together):
-        yield from _try_all(state, level, ranked)
+        yield from _try_all_together(state, level, ranked)
     findings.without_influence += level.without_influence
     findings.failed.update(level.failed)
     return (yield from _revert_level(state, level, findings))
 
 
-def _try_all(
+def _try_all_together(
     state: _State, level: _Level, ranked: Sequence[Changed]
 ) -> Generator[list[Group], Mapping[Group, Trace], None]:
     """Revert all executed functions, and reduce them to the few that need each other.

@@ -393,10 +393,10 @@ def _acts_when_defined(node: ast.Module | ast.ClassDef | _Function) -> bool:
         return False
     if isinstance(node, ast.ClassDef):
         return bool(node.bases or node.keywords or node.decorator_list)
-    return not all(_is_blind(decorator, node.name) for decorator in node.decorator_list)
+    return not all(_ignores_annotations(decorator, node.name) for decorator in node.decorator_list)
 
 
-def _is_blind(decorator: ast.expr, decorated: str) -> bool:
+def _ignores_annotations(decorator: ast.expr, decorated: str) -> bool:
     """Return whether a decorator is known not to read annotations, nor to do anything beside."""
     if isinstance(decorator, ast.Call):
         return comes_from(decorator.func, _BLIND)

@@ -246,7 +246,7 @@ def _list_code_of_dependents(
     # a distribution that is not installed has no users
     required = names.keys() & installed_.keys()
     for name, distribution in installed_.items():
-        if required and closures.follow_requirements([name], installed_).keys() & required - {name}:
+        if required and closures.map_to_requirers([name], installed_).keys() & required - {name}:
             yield from map(str, _find_top_modules(distribution).values())
 
 
@@ -298,7 +298,7 @@ def _list_packages(
 
 
 def _find_script_folders(version: PreparedVersion, adapter: Adapter) -> dict[str, Path]:
-    """Return folders of the scripts of a framework by name."""
+    """Return the folders that hold a framework's scripts, by their names."""
     root = version.runtime.variables.get(adapter.framework.checkout)
     if root:
         return {f.name: f for f in Path(root).glob(f"{adapter.name}*") if f.is_dir()}

@@ -278,7 +278,7 @@ class ExecutedCode:
             if keys and not keys & self._trainings_by_function.keys()
         )
 
-    def list_untried_branches(self, function: Changed, own: Function) -> Iterator[Branch]:
+    def list_untried_places(self, function: Changed, own: Function) -> Iterator[Branch]:
         """Yield the branches and lines of an executed piece that no training has tried."""
         if not self.has_noted_lines(function):
             if any(f"{word}(" in own.code for word in _CONDITIONAL):
@@ -356,7 +356,7 @@ def measure_executions(
         version, own = (old, function.old) if function.how == REMOVED else (new, function.new)
         trainings = tuple(version.list_trainings(function))
         one_way = (
-            tuple(version.list_untried_branches(function, own))
+            tuple(version.list_untried_places(function, own))
             if trainings and own is not None
             else ()
         )

@@ -446,7 +446,9 @@ def _read_stored_file(framework: str, digest: str) -> bytes:
 
 
 def record_release(release: str, command: str, say: Callable[[str], None]) -> Iterator[str]:
-    """Let a release write its files, and store them; yields lines.
+    """Run a release so that it writes its files, and store these in ``baselines/saved``.
+
+    Yields lines to print.
 
     Args:
         release: requirements as ``upgrade`` takes them, or "installed".

@@ -36,15 +36,12 @@ def list_unrelated(names: Iterable[str], distributions: Iterable[Distributions])
     installed_names: set[str] = set()
     related: set[str] = set()
     for version_distributions in distributions:
-        required = closures.follow_requirements(
-            sorted(framework_names), version_distributions
-        ).keys()
+        required = closures.map_to_requirers(sorted(framework_names), version_distributions).keys()
         for name in set(names) & version_distributions.keys():
             installed_names.add(name)
             if (
                 name in required
-                or closures.follow_requirements([name], version_distributions).keys()
-                & framework_names
+                or closures.map_to_requirers([name], version_distributions).keys() & framework_names
             ):
                 related.add(name)
     return installed_names - related

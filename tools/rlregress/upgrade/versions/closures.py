@@ -55,9 +55,8 @@ def versions_on(runtime: Runtime) -> dict[str, str]:
     return {"python": interpreters.python_of(runtime), **shown}
 
 
-def follow_requirements(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
-    """Return the installed distributions that requirements bring: canonical name -> what requires
-    it.
+def map_to_requirers(roots: Iterable[str], distributions: Distributions) -> dict[str, set[str]]:
+    """Map the installed distributions that requirements bring to those that require them.
 
     A root is required by nobody.
     """
@@ -97,13 +96,13 @@ def find_absent(
         lend: distributions that stay, with all that they require.
     """
     own_distributions, other_distributions = distributions
-    users = follow_requirements(other_requirements, other_distributions)
+    users = map_to_requirers(other_requirements, other_distributions)
     lone = (
-        users.keys() - follow_requirements(own, own_distributions).keys()
+        users.keys() - map_to_requirers(own, own_distributions).keys()
     ) & own_distributions.keys()
     lone = {name for name in lone if not _is_from_folder(own_distributions[name])}
-    needed = lone & follow_requirements(suite, own_distributions).keys()
-    gone = lone - needed - follow_requirements(lend, own_distributions).keys()
+    needed = lone & map_to_requirers(suite, own_distributions).keys()
+    gone = lone - needed - map_to_requirers(lend, own_distributions).keys()
     direct = {name for name in gone if not users[name] or users[name] - gone}
     return Absent(
         direct=tuple(sorted(direct)),

@@ -20,7 +20,7 @@ from rlregress.probing.isolation import shift_seed
 from rlregress.probing.scripted import Scripted
 
 
-def _window(inputs: Inputs) -> np.ndarray:
+def _measure_nstep_window(inputs: Inputs) -> np.ndarray:
     rewards, ones, number = (
         nstep_targets.first_target(inputs, slope, constant)
         for slope, constant in ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0))
@@ -114,7 +114,7 @@ def _both_flags(inputs: Inputs) -> np.ndarray:
 
 
 PROBES: Mapping[str, Probe] = {
-    "nstep.window": _window,
+    "nstep.window": _measure_nstep_window,
     "nstep.discount": _discount,
     "nstep.terminal": _ending,
     "nstep.truncation": _ending,

@@ -54,7 +54,7 @@ def around(name: str, **arguments: Any) -> Callable[[Any], Any]:
 
 
 def atari(environment: Any, **options: Any) -> Any:
-    """Return a game of an environment with images, in the wrappers for Atari."""
+    """Make a game of an environment with images, and return it in the wrappers for Atari."""
     wrappers = find_in_library("common.atari_wrappers", "AtariWrapper")
     if getattr(find_in_library("common", "atari_wrappers"), "cv2", True) is None:
         raise Unsupported(f"the Atari wrappers cannot be used: {explain_installation('cv2')}")

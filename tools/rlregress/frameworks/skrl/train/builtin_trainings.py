@@ -23,7 +23,7 @@ from skrl.utils import set_seed
 from torch.optim.lr_scheduler import ExponentialLR, LinearLR
 
 from rlregress.frameworks.skrl import compat
-from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, train_together
+from rlregress.frameworks.skrl.agents import MODELS, Layers, Training, make_joint_trainer
 from rlregress.frameworks.skrl.recurrent_layers import Memory
 from rlregress.frameworks.skrl.train import runner_trainings
 from rlregress.probing.framework_errors import was_raised_in
@@ -345,7 +345,7 @@ def _simultaneous(make_env: Callable[..., Any], seed: int) -> None:
     set_seed(seed)
     settings = SETTINGS["ppo"]()
     trainings = [Training("ppo", make_env(first=n), layers=_LAYERS, **settings) for n in range(2)]
-    trainer = train_together(trainings, _STEPS)
+    trainer = make_joint_trainer(trainings, _STEPS)
     for training in trainings:
         training.agent.write_interval = _NEVER_WRITES
     trainer.train()

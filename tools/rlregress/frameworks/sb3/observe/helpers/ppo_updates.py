@@ -26,7 +26,7 @@ def fill(
     value: float = 0.0,
     actions: float = 0.5,
 ) -> None:
-    """Fill the rollout buffer; numbers or [n] each.
+    """Fill the rollout buffer with one number for all steps, or an array of one for each.
 
     The stored actions are ``actions``, their stored log-probability is the present one minus
     log(ratios); V(s) is made ``value`` for every state.
