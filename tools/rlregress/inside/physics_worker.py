@@ -24,6 +24,12 @@ def _make_row(observation: Any, reward: Any = 0.0) -> list[float]:
     return [float(reward), *np.ravel(observation).astype(float).tolist()]
 
 
+def _describe_error(error: Exception) -> dict[str, Any]:
+    """Return an error, and whether it says that the environment is not installed."""
+    kinds = gymnasium.error.UnregisteredEnv, gymnasium.error.DependencyNotInstalled, ImportError
+    return {"error": f"{type(error).__name__}: {error}", "is_lacking": isinstance(error, kinds)}
+
+
 class _Types:
     """Notes the types that resets and steps return, where they change.
 
@@ -69,7 +75,7 @@ def record_trajectory(id: str, steps: int) -> dict[str, Any]:
         environment.close()
         return {"rows": rows, "types": types.changes}
     except Exception as error:  # an environment that one version lacks is a difference
-        return {"error": f"{type(error).__name__}: {error}"}
+        return _describe_error(error)
 
 
 def record_episodes(path: str, count: int) -> dict[str, Any]:
@@ -110,7 +116,7 @@ def record_episodes(path: str, count: int) -> dict[str, Any]:
         environment.close()
         return {"rows": rows, "types": types.changes, "begins": begins, "returns": returns}
     except Exception as error:  # as above
-        return {"error": f"{type(error).__name__}: {error}"}
+        return _describe_error(error)
 
 
 def record_all(job: dict[str, Any]) -> dict[str, Any]:

@@ -207,7 +207,7 @@ class EnvironmentComparison:
         at_first: largest absolute difference of an observation or a reward at that step.
         largest: the same from that step on.
         note: why there is no comparison.
-        missing: label of the version that does not have the environment or cannot create it.
+        missing: the version that does not have the environment or cannot play it, or both of them.
         returns: description of the first differing episode of a policy and the returns of all, with
             the 95 % interval of the difference.
         types: description of differing types of observations, rewards or flags.

@@ -144,7 +144,7 @@ def test_a_fault_that_does_not_fit_says_so():
     faults = fault_tables.select_faults(DETAILS, INSTALLED, [])
     fault = next(x for x in faults if frameworks.get(x.framework).code.locate(x.file) is not None)
     unfitting = replace(fault, old="no such text", occurrence=0)
-    text = "does not fit this version: .* 'no such text' 0 times"
+    text = "does not fit this version: it replaces .* of 'no such text' in .*, found 0"
     with pytest.raises(UserError, match=text), injection.inject_fault(unfitting):
         pass
 

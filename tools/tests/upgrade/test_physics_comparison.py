@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from gymnasium.envs.classic_control import CartPoleEnv, PendulumEnv
+from gymnasium.error import DependencyNotInstalled
 
 from rlregress import suite
 from rlregress.inside import physics_worker
@@ -39,6 +41,14 @@ def test_a_policy_is_the_one_that_was_trained(name):
     assert len(played["returns"]) == 20
     spread = np.std(played["returns"]) / np.sqrt(20)
     assert np.mean(played["returns"]) == pytest.approx(trained, abs=6 * spread + 1)
+
+
+def test_an_environment_that_is_not_installed_is_no_error_of_the_machine(monkeypatch):
+    """Neither an id that is unknown, nor a package that is missing; anything else is one."""
+    assert physics_worker.record_trajectory("NoSuchEnvironment-v0", 1)["is_lacking"]
+    for error, is_lacking in ((DependencyNotInstalled("x"), True), (MemoryError("x"), False)):
+        monkeypatch.setattr(CartPoleEnv, "reset", Mock(side_effect=error))
+        assert physics_worker.record_trajectory("CartPole-v1", 1)["is_lacking"] is is_lacking
 
 
 @pytest.mark.parametrize(

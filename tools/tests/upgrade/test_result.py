@@ -429,12 +429,15 @@ def test_physics_that_moved_is_a_change():
     assert upgrade(of(traced()), physics=moved[1:]).verdict == "unchanged"
 
 
-def test_an_environment_that_one_version_lacks_was_not_checked():
+LACKING = {"error": "gone", "is_lacking": True}
+BROKEN = {"error": "no memory", "is_lacking": False}
+ROW = {"rows": [[0.0, 1.0]]}
+
+
+@pytest.mark.parametrize(("old", "new"), [(LACKING, ROW), (BROKEN, BROKEN)])
+def test_an_environment_that_a_version_cannot_play_was_not_checked(old, new):
     """It has not moved, and is no equality either."""
-    row = {"rows": [[0.0, 1.0]]}
-    found_ = physics_comparison.compare_physics(
-        {"x": {"error": "gone"}, "y": row}, {"x": row, "y": row}
-    )
+    found_ = physics_comparison.compare_physics({"x": old, "y": ROW}, {"x": new, "y": ROW})
     assert not any(m.differs for m in found_)
     result = upgrade(of(traced()), physics=found_)
     assert result.judgement.headline == "partly checked: Not checked: x."
@@ -444,7 +447,9 @@ def test_an_environment_that_one_version_lacks_was_not_checked():
     ("old", "new", "value"),
     [
         ({"error": "gone"}, {"rows": [[0.0]]}, "| environment | x |  | old: gone |"),
-        ({"error": "gone"}, {"error": "gone"}, "| x |  | neither version can play it: gone |"),
+        (LACKING, LACKING, "| x |  | neither version has it: gone |"),
+        (LACKING, BROKEN, "| environment | x |  | both versions: gone; no memory |"),
+        (BROKEN, BROKEN, "| environment | x |  | both versions: no memory |"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0, 2.0]]}, "the observations have 1 and 2"),
         ({"rows": [[0.0, 1.0]]}, {"rows": [[0.0, 1.0]] * 2}, "episodes end elsewhere"),
     ],

@@ -78,8 +78,14 @@ def _compare_environment(
     environment_id: str, old: Mapping[str, Any], new: Mapping[str, Any]
 ) -> EnvironmentComparison:
     if "error" in old and "error" in new:
-        note = f"neither version can play it: {old['error']}"
-        return EnvironmentComparison(environment=environment_id, step=None, note=note)
+        if old["is_lacking"] and new["is_lacking"]:
+            note, missing = f"neither version has it: {old['error']}", ""
+        else:
+            # an error of the machine, or ours, would hide that the versions differ
+            note, missing = "; ".join(dict.fromkeys((old["error"], new["error"]))), "both versions"
+        return EnvironmentComparison(
+            environment=environment_id, step=None, note=note, missing=missing
+        )
     if "error" in old or "error" in new:
         label = "old" if "error" in old else "new"
         return EnvironmentComparison(
