@@ -297,7 +297,7 @@ def parsers_beside_the_reader(library: Path) -> list[str]:
     files = [path for path in files if "tests" not in path.relative_to(library).parts]
     # pyproject.toml is no data file, what a session or a process answers is none either, nor is
     # what is only written
-    others = ("upgrade/versions/dependencies.py", "upgrade/differences/requirements.py",
+    others = ("upgrade/versions/dependencies.py", "upgrade/versions/declarations.py",
               "training/throughput_measurement.py")  # fmt: skip
     files = [path for path in files if path.relative_to(library).as_posix() not in others]
     found = [
