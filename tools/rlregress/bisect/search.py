@@ -357,14 +357,7 @@ def search_releases(
         UserError: an end cannot be checked, or there is nothing between them.
     """
     old, new, unsearched = versions.list_pins(*ends)
-    differing = sorted(name for name in old if old[name] != new[name])
-    if not differing:
-        reasons = "".join(f"; not searched: {reason}" for reason in unsearched)
-        raise UserError(
-            f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
-            f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package{reasons}"
-        )
-
+    differing = _list_differing_packages(ends, old, new, unsearched)
     python = ends[1].python
     _expect_checks(2, _RELEASES)
 
@@ -373,9 +366,8 @@ def search_releases(
         text = " ".join(f"{n}=={v}" for n, v in sorted(pins.items()) if n in differing)
         return Candidate(text, lambda: versions.request_pins(pins, python))
 
-    with _start_search(
-        symptom, adapters, say, _list_shared_packages(old, new, python, adapters, say)
-    ) as search:
+    shared = _list_shared_packages(old, new, python, adapters, say)
+    with _start_search(symptom, adapters, say, shared) as search:
         differ = search.measure_ends(make_candidate(old), make_candidate(new))
         result = _make_result(
             search, ends[0].text, ends[1].text, make_candidate(old), make_candidate(new)
@@ -386,9 +378,8 @@ def search_releases(
             return result
 
         def answer_with_new(names: frozenset[str]) -> str:
-            return search.compare_with_old_end(
-                make_candidate({**old, **{n: new[n] for n in names}})
-            )
+            tried = make_candidate({**old, **{n: new[n] for n in names}})
+            return search.compare_with_old_end(tried)
 
         needed = bisection.find_smallest_set(differing, answer_with_new)
         pins = {**old, **{name: new[name] for name in needed}}
@@ -400,17 +391,29 @@ def search_releases(
             row = [make_candidate({**pins, package: release}) for release in releases]
             count += len(row)
             _expect_checks(0, len(row))
-            if search.measure_ends(
-                row[0] if search.value(row[0]) else make_candidate(old), row[-1]
-            ):
+            first = row[0] if search.value(row[0]) else make_candidate(old)
+            if search.measure_ends(first, row[-1]):
                 for step in _find_steps(search, row, finds_all):
-                    steps.append(
-                        _add_dates(_explain_step(search, row, step, releases, package), dates)
-                    )
+                    change = _explain_step(search, row, step, releases, package)
+                    steps.append(_add_dates(change, dates))
                 if steps and not finds_all:
                     # the next package is searched beside the release that was found of this one
                     pins[package] = steps[-1].new
         return _finish_result(search, replace(result, steps=tuple(steps), together=needed), count)
+
+
+def _list_differing_packages(
+    ends: tuple[RequestedVersion, RequestedVersion], old: Pins, new: Pins, unsearched: Sequence[str]
+) -> list[str]:
+    """List the packages with another version; raise UserError if there is none."""
+    differing = sorted(name for name in old if old[name] != new[name])
+    if not differing:
+        reasons = "".join(f"; not searched: {reason}" for reason in unsearched)
+        raise UserError(
+            f"'{ends[0].text}' and '{ends[1].text}' pin the same versions of "
+            f"{', '.join(sorted(old)) or 'nothing'}; expected two versions of a package{reasons}"
+        )
+    return differing
 
 
 def _add_dates(change: ChangedAt, dates: Mapping[str, str]) -> ChangedAt:

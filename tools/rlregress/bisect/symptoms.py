@@ -339,21 +339,7 @@ def command(text: str) -> Symptom:
     Raises:
         UserError: its quotes do not close, or it needs a shell.
     """
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UserError(f"--command is {text!r}, which cannot be read: {error}") from None
-    shell = [word for word in words if word in _SHELL]
-    if shell:
-        raise UserError(
-            f"--command has '{shell[0]}', and no shell runs it; give a shell: sh -c '...'"
-        )
-    blind = [word for word in words[1:2] if re.fullmatch(r"-[a-zA-Z]*[EI][a-zA-Z]*", word)]
-    if blind:
-        raise UserError(
-            f"--command has '{blind[0]}', which makes Python ignore PYTHONPATH, and the version "
-            "under test is found through PYTHONPATH; leave the option out"
-        )
+    words = _split_command(text)
 
     def measured(prepared: PreparedVersion) -> list[Any]:
         _check_not_hidden(words, prepared)
@@ -395,6 +381,26 @@ def command(text: str) -> Symptom:
 
     key = f"{text}\n{Path.cwd()}"
     return Symptom(f"exit code of {text}", value, key=key, foreign=True, why=why)
+
+
+def _split_command(text: str) -> list[str]:
+    """Return the words of a command; raise UserError if it cannot be run as it is."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--command is {text!r}, which cannot be read: {error}") from None
+    shell = [word for word in words if word in _SHELL]
+    if shell:
+        raise UserError(
+            f"--command has '{shell[0]}', and no shell runs it; give a shell: sh -c '...'"
+        )
+    blind = [word for word in words[1:2] if re.fullmatch(r"-[a-zA-Z]*[EI][a-zA-Z]*", word)]
+    if blind:
+        raise UserError(
+            f"--command has '{blind[0]}', which makes Python ignore PYTHONPATH, and the version "
+            "under test is found through PYTHONPATH; leave the option out"
+        )
+    return words
 
 
 def _check_not_hidden(words: Sequence[str], prepared: PreparedVersion) -> None:

@@ -141,7 +141,6 @@ def list_differences(
     Raises:
         OutOfTime: the time of the command was over before the code was compared.
     """
-    versions = (old, new)
     distributions = (
         closures.find_distributions(old.runtime),
         closures.find_distributions(new.runtime),
@@ -158,10 +157,9 @@ def list_differences(
     pieces = changed_functions.find_changed(*folders)
     names = _list_compared_distributions(pair, differing_packages, own)
     files = _list_other_files(folders[0], folders[1], {piece.file for piece in pieces})
-    declared = _list_requirement_changes(versions, distributions, names)
-    differing = {
-        file.partition("/")[0] for file in [p.file for p in pieces] + [f.file for f in files]
-    }
+    declared = _list_requirement_changes((old, new), distributions, names)
+    paths = [*(piece.file for piece in pieces), *(file.file for file in files)]
+    differing = {path.partition("/")[0] for path in paths}
     compared = {
         name
         for name, modules in names.items()
@@ -188,7 +186,7 @@ def list_differences(
             for path in place.values()
         },
         users=tuple(_list_code_of_dependents(names, distributions[0])),
-        extras=_requested_extras(versions),
+        extras=_requested_extras((old, new)),
     )
 
 
