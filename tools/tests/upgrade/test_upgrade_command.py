@@ -117,7 +117,7 @@ def test_a_branch_that_does_the_same_is_acquitted(judge, branch, tmp_path):
     # which does not enter what differs, and needs no trace
     assert report["frameworks"]["sb3"]["same_code"] == ["ppo"]
     assert report["asked"]["trainings"] == [2, 2]
-    assert f"- function `{FILE}:" in (tmp_path / "report" / "upgrade.md").read_text()
+    assert f"`{FILE}:" in (tmp_path / "report" / "upgrade.md").read_text()
 
 
 #: a gate whose every question is answered at once; its trainings record a step each, except that
