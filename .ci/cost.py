@@ -3,7 +3,8 @@
     python .ci/cost.py BUDGET COMMAND...
 
 Everything that the command starts counts, servers that outlive their starter too. The budget is in
-multiples of a loop that is timed before and after, so that a slow machine is not red.
+multiples of a loop that is timed again and again while the command runs, so that a slow or a busy
+machine is not red.
 """
 
 from __future__ import annotations
@@ -11,32 +12,38 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
 
 _PR_SET_CHILD_SUBREAPER = 36
+#: seconds between two loops, each of which takes a tenth of a second or two.
+_PAUSE = 10.0
 
 
 def _loop_seconds() -> float:
-    """Return the CPU seconds of the loop: the least of five."""
-    taken = []
-    for _ in range(5):
-        begun = time.process_time()
-        total = 0
-        for number in range(2_000_000):
-            total += number % 7
-        taken.append(time.process_time() - begun)
-    return min(taken)
+    """Return the CPU seconds of the loop."""
+    begun = time.process_time()
+    total = 0
+    for number in range(2_000_000):
+        total += number % 7
+    return time.process_time() - begun
 
 
 def main(budget: float, command: list[str]) -> int:
     """Return the exit code of the command, or 1 where it cost too much."""
-    before = _loop_seconds()
     # whose starter has ended becomes a child of this process, which can wait for it
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     begun = time.monotonic()
-    code = subprocess.run(command, check=False).returncode
+    loops = [_loop_seconds()]
+    with subprocess.Popen(command) as process:
+        while True:
+            try:
+                code = process.wait(timeout=_PAUSE)
+                break
+            except subprocess.TimeoutExpired:
+                loops.append(_loop_seconds())
     seconds = time.monotonic() - begun
     while True:
         try:
@@ -45,7 +52,7 @@ def main(budget: float, command: list[str]) -> int:
             break
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu_seconds = used.ru_utime + used.ru_stime
-    loop = max(before, _loop_seconds())
+    loop = statistics.median(loops)
     cost = cpu_seconds / loop
     print(
         f"== {seconds:.0f} s, {cpu_seconds:.0f} CPU seconds: {cost:.0f} reference loops of "
