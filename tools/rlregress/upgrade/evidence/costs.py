@@ -70,11 +70,8 @@ def measure_costs(
     fitting: list[str] = []
     seconds_left = seconds
     for training in by_name.values():
-        needed = (
-            (1 + _LEAST)
-            * _PLAIN
-            * sum(_cpu_seconds(trace) for trace in (training.old, training.new))
-        )
+        recorded = _cpu_seconds(training.old) + _cpu_seconds(training.new)
+        needed = (1 + _LEAST) * _PLAIN * recorded
         if needed < seconds_left or not fitting:
             fitting.append(training.name)
             seconds_left -= needed
@@ -85,12 +82,11 @@ def measure_costs(
         # turns end with the time; the processes have to start before
         whole = min(seconds, (seconds - seconds_left) * _TURNS / (1 + _LEAST))
         progress.begin(STAGE, size=whole + progress.read_durations().start)
-    processes = runtimes.processes
-    measurements = (
-        runtimes.compare_versions(_measure_in_turns, timed, seconds, processes).result()
-        if timed
-        else []
-    )
+        measurements = runtimes.compare_versions(
+            _measure_in_turns, timed, seconds, runtimes.processes
+        ).result()
+    else:
+        measurements = []
     return (*measurements, *late, *one_sided)
 
 
