@@ -89,8 +89,7 @@ def _unwrap_function(function: Any) -> Any:
 
 def probe_everything(adapters: Sequence[Adapter], on_answer: Callable[[], None]) -> None:
     """Probe every detail of every framework in every scope; call ``on_answer`` after each."""
-    for detail in registry.all_details():
-        for adapter in adapters:
-            for implementation in list_implementations(adapter, detail.id):
-                _ = implementation.judgement
-                on_answer()
+    for adapter in adapters:
+        for implementation in list_implementations(adapter, *registry.ids()):
+            _ = implementation.judgement
+            on_answer()
