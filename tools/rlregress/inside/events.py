@@ -73,10 +73,6 @@ def suspend_tracer(function: _Function) -> _Function:
     return run  # type: ignore[return-value]
 
 
-#: code that sets a tracer and takes no other one's place.
-SUSPENDING = suspend_tracer(len).__code__
-
-
 def as_array(value: Any) -> np.ndarray:
     """Return a number, array or tensor as an array in memory; unreadable: the name of its type."""
     try:

@@ -157,11 +157,18 @@ class CapturedOptions:
 
     def capture_during(self, run: Callable[[], Any]) -> Any:
         """Return the result of a training, and capture options during it."""
-        sys.setprofile(self._trace_call)
+        tracer = sys.gettrace()
+
+        def trace(frame: FrameType, event: str, argument: Any) -> Any:
+            self._trace_call(frame)
+            return tracer and tracer(frame, event, argument)
+
+        # not sys.setprofile, which also reports each return and each call of C code
+        sys.settrace(trace)
         try:
             return run()
         finally:
-            sys.setprofile(None)
+            sys.settrace(tracer)
 
     def take_captured(self) -> list[Option]:
         """Return the options that were captured since the last time, by function."""
@@ -169,9 +176,9 @@ class CapturedOptions:
         self._options.clear()
         return options
 
-    def _trace_call(self, frame: FrameType, event: str, _: Any) -> None:
+    def _trace_call(self, frame: FrameType) -> None:
         code = frame.f_code
-        if event != "call" or id(code) in self._captured:
+        if id(code) in self._captured:
             return
         if not f"{frame.f_globals.get('__name__')}.".startswith(self._packages):
             return

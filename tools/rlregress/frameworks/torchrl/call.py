@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from rlregress.frameworks.torchrl import module_trainings, short_trainings
 from rlregress.frameworks.torchrl.train.builtin_trainings import TRAININGS
@@ -26,8 +27,8 @@ def _vary_options(trainings: Mapping[str, TraceTraining], *packages: str) -> Opt
 
 
 def _select(titles: str) -> dict[str, TraceTraining]:
-    """Return trainings by title; the titles are separated by commas."""
-    return {title: TRAININGS[title] for title in titles.split(", ")}
+    """Return short trainings by title; the titles are separated by commas."""
+    return {title: partial(TRAININGS[title], steps=48) for title in titles.split(", ")}
 
 
 def generated_calls() -> Mapping[str, TraceTraining]:

@@ -364,10 +364,12 @@ def _normalised(make_env: Callable[..., Any], seed: int) -> Any:
 def _request(algorithm: str, make_env: Callable[..., Any], seed: int) -> TrainingRequest:
     from rlregress.frameworks.torchrl.train.builtin_trainings import SETTINGS
 
-    settings = SETTINGS[algorithm]
-    batch = settings["rollout_steps" if algorithm == "ppo" else "steps_per_collection"]
-    small = {**settings, "hidden_sizes": [8, 8]}
-    return TrainingRequest(algorithm, make_env, small, total_steps=4 * batch, seed=seed)
+    # the files of past releases are of these sizes
+    on_policy = algorithm == "ppo"
+    sizes = {"rollout_steps": 64} if on_policy else {"replay_size": 120, "learning_starts": 40}
+    settings = {**SETTINGS[algorithm], "hidden_sizes": [8, 8], **sizes}
+    batch = settings["rollout_steps" if on_policy else "steps_per_collection"]
+    return TrainingRequest(algorithm, make_env, settings, total_steps=4 * batch, seed=seed)
 
 
 class _SavedTrainer:

@@ -54,7 +54,7 @@ from rlregress.probing.interface import TraceTraining
 from rlregress.probing.trace_trainings import Late
 
 #: environment steps of a training.
-STEPS = 180
+STEPS = 96
 
 
 def _train(name: str, arguments: Callable[[], dict[str, Any]], discrete: bool) -> Any:
@@ -108,10 +108,10 @@ def ppo() -> dict[str, Any]:
 
 def off_policy() -> dict[str, Any]:
     """Return arguments of an algorithm that learns from a replay buffer; its rate falls."""
-    # 2 x 50 rows: the buffer is full after half of the training
+    # 2 x 25 rows: the buffer is full after half of the training
     arguments = {
-        "buffer_size": 100,
-        "learning_starts": 20,
+        "buffer_size": 50,
+        "learning_starts": 16,
         "batch_size": 16,
         "gradient_steps": 2,
         "policy_kwargs": {"net_arch": [16, 16]},
@@ -152,10 +152,10 @@ def _a2c() -> dict[str, Any]:
 
 _ONE = Environments()
 _ON_POLICY = {"n_steps": 32, "learning_rate": 3e-3}
-# 80 rows: the buffer is full after half of the training
+# 48 rows: the buffer is full after half of the training
 _OFF_POLICY = {
-    "buffer_size": 80,
-    "learning_starts": 24,
+    "buffer_size": 48,
+    "learning_starts": 16,
     "batch_size": 16,
     "learning_rate": 3e-3,
     "train_freq": 2,
@@ -316,7 +316,7 @@ TRAININGS: Mapping[str, TraceTraining] = {
               then=[save_load, evaluate]),
     **entries("sac td3 ddpg", "memory", Environments(copies=2),
               replay_buffer_kwargs=_timeouts(False), optimize_memory_usage=True,
-              callbacks=[partial(stop_after_episodes, episodes=14)], then=[_learn_anew]),
+              callbacks=[partial(stop_after_episodes, episodes=9)], then=[_learn_anew]),
     **entries("sac", "gsde-unclipped", use_sde=True, networks={"clip_mean": 0.0}, steps=64),
     **entries("sac", "gsde-saved", use_sde=True, then=[save_load], or_plain=True),
     **entries("sac td3", "own-features", networks=_BATCH_NORM, default_sizes=True, steps=60),

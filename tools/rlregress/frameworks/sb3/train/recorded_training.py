@@ -100,7 +100,7 @@ class Training:
     networks: Mapping[str, Any] = field(default_factory=dict)
     policy: str = ""
     policy_as_class: bool = False
-    steps: int = 160
+    steps: int = 96
     first: Sequence[Step] = ()
     callbacks: Sequence[Step] = ()
     learning: Callable[[Session], Mapping[str, Any]] = lambda session: {}

@@ -35,8 +35,8 @@ _OFF_POLICY = {
     **_SHARED,
     "minibatch_size": 16,
     # full after two thirds of the training
-    "replay_size": 120,
-    "learning_starts": 40,
+    "replay_size": 60,
+    "learning_starts": 20,
     "polyak_coefficient": 0.05,
     "steps_per_collection": 20,
     "updates_per_collection": 10,
@@ -44,10 +44,10 @@ _OFF_POLICY = {
     "duplicate_critic": True,
 }
 SETTINGS: dict[str, dict[str, Any]] = {
-    # 64 samples in minibatches of 24: the last one is incomplete
+    # 32 samples in minibatches of 24: the last one is incomplete
     "ppo": {
         **_SHARED,
-        "rollout_steps": 64,
+        "rollout_steps": 32,
         "minibatch_size": 24,
         "epochs": 3,
         "gae_lambda": 0.95,
@@ -75,7 +75,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def _training(algorithm: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
-        steps = 3 * settings.get("rollout_steps", 60)
+        steps = 3 * settings.get("rollout_steps", 30)
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)
         environment = make_env()

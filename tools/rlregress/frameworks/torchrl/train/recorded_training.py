@@ -12,6 +12,7 @@ import io
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -47,17 +48,27 @@ Exploration = Callable[[Any], Any]
 
 
 def train(loop: type[_Loop], environments: Environments, **arguments: Any) -> TraceTraining:
-    """Return the training of a loop, of these arguments, in fresh environments."""
+    """Return the training of a loop, of these arguments, in fresh environments.
 
-    def training(make_env: Callable[..., Any], seed: int) -> Any:
-        with warnings.catch_warnings():
-            # about what a training does on purpose
-            warnings.simplefilter("ignore")
-            torch.manual_seed(seed)
-            np.random.seed(seed)
-            return loop(environments.make(make_env, seed), **arguments).run()
+    It also takes arguments that replace them.
+    """
+    return partial(_train_in_loop, loop, environments, arguments)
 
-    return training
+
+def _train_in_loop(
+    loop: type[_Loop],
+    environments: Environments,
+    arguments: Mapping[str, Any],
+    make_env: Callable[..., Any],
+    seed: int,
+    **replaced: Any,
+) -> Any:
+    with warnings.catch_warnings():
+        # about what a training does on purpose
+        warnings.simplefilter("ignore")
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        return loop(environments.make(make_env, seed), **{**arguments, **replaced}).run()
 
 
 def sum_of_losses(losses: Any) -> Any:
