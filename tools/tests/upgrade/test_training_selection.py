@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+import threading
 import time
 from unittest import mock
 
@@ -704,17 +705,40 @@ def test_what_time_cuts_short_gets_half_of_the_time_that_is_left(tmp_path, monke
     now = time.time()
 
     def recorded(trainings, runtime, folder, lines=False, until=now, workers=None):
-        calls.append((runtime.label, [training.name for training in trainings], round(until - now)))
+        calls.extend((runtime.label, training.name, round(until - now)) for training in trainings)
         # one a time
-        return {training.name: small_traces.trace() for training in trainings[:1]}
+        is_late = [label for label, *_ in calls[-2:]] == ["new", "new"]
+        return {} if is_late else {training.name: small_traces.trace() for training in trainings}
 
     monkeypatch.setattr(runtimes_module, "load_or_record", recorded)
     trainings = [Training("sb3", name, {}) for name in ("ppo", "sac")]
     both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
     with Runtimes(both, (tmp_path, tmp_path), 1) as runtimes:
         old, new = runtimes.record_new_first(trainings, {}, list, now + 1000)
-    assert calls[:4] == [
-        ("new", ["ppo", "sac"], 500), ("old", ["ppo"], 1000), ("new", ["sac"], 500),
-        ("old", ["sac"], 1000),
+    assert calls == [
+        ("new", "ppo", 500), ("new", "sac", 500), ("old", "ppo", 1000), ("new", "sac", 500),
+        ("old", "sac", 1000),
     ]  # fmt: skip
     assert old.keys() == new.keys() == {"ppo", "sac"}
+
+
+def test_a_long_training_holds_no_other_one_up(tmp_path):
+    """Whichever process is free records the next training."""
+    names = ("ppo", "sac", "td3", "dqn")
+    others = threading.Barrier(2)
+    ended = []
+
+    def work(trainings, runtime):
+        [training] = trainings
+        if training.name == "ppo":
+            others.wait(timeout=30)
+        ended.append(training.name)
+        if training.name == "dqn":
+            others.wait(timeout=30)
+        return {training.name: runtime.label}
+
+    both = recording_processes.Runtime("old"), recording_processes.Runtime("new")
+    with Runtimes(both, (tmp_path, tmp_path), 2) as runtimes:
+        trainings = [Training("sb3", name, {}) for name in names]
+        assert runtimes.work_on_version("new", trainings, work) == dict.fromkeys(names, "new")
+    assert ended[:3] == ["sac", "td3", "dqn"]

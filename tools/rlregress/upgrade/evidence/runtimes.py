@@ -194,31 +194,31 @@ class Runtimes:
             until: the time at which they are ended; what is not recorded by then is left out.
         """
         by_name = {training.name: training for training in trainings}
-
-        def record_part(part: Sequence[Training]) -> tuple[dict[str, Trace], dict[str, Trace]]:
-            old: dict[str, Trace] = {}
-            new: dict[str, Trace] = {}
-            while waiting := [training for training in part if training.name not in new]:
-                # of the time that is left, half for either version, as long as there is some
-                half = until and (time.time() + until) / 2
-                recorded_now = self._record_on("new", waiting, lines, until=half)
-                names = choose(recorded_now)
-                on_both = [by_name[name] for name in names]
-                old |= self._record_on("old", on_both, lines, until=until)
-                for _ in range(len(recorded_now) - len(names)):
-                    _count_progress(True, was_stored=True)
-                new |= recorded_now
-                if not recorded_now:
-                    break
-            return old, new
-
-        tasks = [self._pool.submit(record_part, trainings[n :: self._workers])
-                 for n in range(self._workers)]  # fmt: skip
-        old, new = (
-            {name: trace for task in tasks for name, trace in task.result()[number].items()}
-            for number in range(2)
-        )
+        old: dict[str, Trace] = {}
+        new: dict[str, Trace] = {}
+        while waiting := [training for training in trainings if training.name not in new]:
+            # of the time that is left, half for either version, as long as there is some
+            half = until and (time.time() + until) / 2
+            recorded_now = self._record_in_turn("new", waiting, lines, half)
+            names = choose(recorded_now)
+            old |= self._record_in_turn("old", [by_name[name] for name in names], lines, until)
+            for _ in range(len(recorded_now) - len(names)):
+                _count_progress(True, was_stored=True)
+            new |= recorded_now
+            if not recorded_now:
+                break
         return self._retry_unrecorded(trainings, old, new)
+
+    def _record_in_turn(
+        self,
+        label: str,
+        trainings: Sequence[Training],
+        lines: Mapping[str, Noted],
+        until: float | None,
+    ) -> dict[str, Trace]:
+        return self.work_on_version(
+            label, trainings, lambda part, _: self._record_on(label, part, lines, until=until)
+        )
 
     def _record_on(
         self,
@@ -314,17 +314,25 @@ class Runtimes:
         trainings: Sequence[Training],
         work: Callable[..., dict[str, Any]],
     ) -> dict[str, Any]:
-        """Call ``work(trainings, runtime)`` for all trainings on one version.
+        """Call ``work([training], runtime)`` for each training on one version.
+
+        Whoever is free takes the next one: some take a hundred times as long as others.
 
         Returns:
-            the results by name.
+            the results by name, in the order of the trainings.
         """
         runtime = self._runtimes[VERSIONS.index(label)]
-        tasks = [
-            self._pool.submit(work, trainings[n :: self._workers], runtime)
-            for n in range(min(self._workers, len(trainings)))
-        ]
-        return {name: result for task in tasks for name, result in task.result().items()}
+        waiting = iter(trainings)
+
+        def work_on_next() -> dict[str, Any]:
+            results: dict[str, Any] = {}
+            for training in waiting:
+                results |= work([training], runtime)
+            return results
+
+        tasks = [self._pool.submit(work_on_next) for _ in range(min(self._workers, len(trainings)))]
+        results = {name: result for task in tasks for name, result in task.result().items()}
+        return {t.name: results[t.name] for t in trainings if t.name in results}
 
 
 def _estimate_failing_seconds(failed: Trace) -> int:
