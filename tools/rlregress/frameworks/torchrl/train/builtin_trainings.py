@@ -34,9 +34,9 @@ _SHARED = {"learning_rate": 1e-3, "adam_epsilon": 1e-8, "discount": 0.99, "hidde
 _OFF_POLICY = {
     **_SHARED,
     "minibatch_size": 16,
-    # full after two thirds of the training
+    # full after two thirds of the training; the first collection is followed by no update
     "replay_size": 60,
-    "learning_starts": 20,
+    "learning_starts": 40,
     "polyak_coefficient": 0.05,
     "steps_per_collection": 20,
     "updates_per_collection": 10,
@@ -75,7 +75,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 def _training(algorithm: str) -> Any:
     def training(make_env: Callable[..., Any], seed: int) -> None:
         settings = memory_sizes.set_memory_size(SETTINGS[algorithm])
-        steps = 3 * settings.get("rollout_steps", 30)
+        steps = 3 * settings.get("rollout_steps", 0) or 100
         request = TrainingRequest(algorithm, make_env, settings, total_steps=steps, seed=seed)
         trained = train(request)
         environment = make_env()
