@@ -27,9 +27,10 @@ from typing import Any
 
 from rlregress import source
 from rlregress.inside import events, lines, loading, process_tree, recorder, trace_worker
+from rlregress.probing.trace_trainings import is_generated
 
-#: seconds after which a training is ended, unless it is a script.
-PATIENCE = 300
+#: seconds after which a training is ended, unless it is a script, and a list of trainings.
+PATIENCE, PATIENCE_WITH_LIST = 300, 1200
 
 
 def import_shared_modules(job: dict[str, Any]) -> None:
@@ -65,9 +66,16 @@ def import_shared_modules(job: dict[str, Any]) -> None:
     gc.freeze()
 
 
+def find_patience(job: dict[str, Any]) -> int:
+    """Return the seconds after which the training of a job is ended; 0: never."""
+    # each training of a list that may have no end is limited by itself
+    by_kind = PATIENCE_WITH_LIST if is_generated(job.get("training", "")) else PATIENCE
+    return int(job.get("patience", 0 if job.get("script") else by_kind))
+
+
 def _run_child(job: dict[str, Any], work: Callable[[dict[str, Any]], Any]) -> None:
     """Do the work of one training, then end the process."""
-    signal.alarm(job.get("patience", 0 if job.get("script") else PATIENCE))
+    signal.alarm(find_patience(job))
     # the input is of the parent
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     # both can be read again: printed lines are compared
@@ -125,7 +133,7 @@ def fork_trainings(jobs: list[dict[str, Any]], work: Callable[[dict[str, Any]], 
         elif os.WIFSIGNALED(status):
             with open(job["output"] + ".error", "a", encoding="utf-8") as file:
                 name = signal.Signals(os.WTERMSIG(status)).name
-                late = f" after {job.get('patience', PATIENCE)} s" if name == "SIGALRM" else ""
+                late = f" after {find_patience(job)} s" if name == "SIGALRM" else ""
                 file.write(f"\nthe process was ended by {name}{late}\n")
         print(f"{job['name']}\t{status}\t{time.perf_counter() - start:.2f}", flush=True)
 

@@ -37,7 +37,8 @@ def raise_after(error: type[BaseException], seconds: Mapping[int, float]) -> Ite
     finally:
         for timer, limit, handler, outer in before:
             spent = limit - signal.setitimer(timer, 0)[0]
+            # first: the timer of before may have run out meanwhile
+            signal.signal(_SIGNALS[timer], handler)
             if outer:
                 # 0 would mean never
                 signal.setitimer(timer, max(outer - spent, 1e-6))
-            signal.signal(_SIGNALS[timer], handler)

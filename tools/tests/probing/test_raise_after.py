@@ -59,3 +59,18 @@ def test_a_limit_around_the_block_goes_on():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_limit_around_the_block_that_ran_out_in_it_rings_with_its_own_handler():
+    """It is not taken for the limit of the block."""
+    rang = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rang.append(True))
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    try:
+        with raise_after(Late, {signal.ITIMER_REAL: 20.0}):
+            time.sleep(0.05)
+        time.sleep(0.05)
+        assert rang
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
