@@ -28,7 +28,7 @@ def _vary_options(trainings: Mapping[str, TraceTraining], *packages: str) -> Opt
 
 def _select(titles: str) -> dict[str, TraceTraining]:
     """Return short trainings by title; the titles are separated by commas."""
-    return {title: partial(TRAININGS[title], steps=48) for title in titles.split(", ")}
+    return {title: partial(TRAININGS[title], steps=72) for title in titles.split(", ")}
 
 
 def generated_calls() -> Mapping[str, TraceTraining]:
